@@ -10,7 +10,7 @@
 `internal_code` is a stable public enum.
 """
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 
 class ServiceError(Exception):
@@ -30,7 +30,14 @@ class ServiceError(Exception):
         self.note = note
         self.run: str | None = None
         """The id of the run that ended with this error."""
+        self.conversation: str | None = None
+        """The id of that run's conversation."""
         self.retry_after = self.default_retry_after if retry_after is None else retry_after
+
+    def of_run(self, run: str | None, conversation: str | None) -> Self:
+        """Note the run that ended with this error, and its conversation; return the error."""
+        self.run, self.conversation = run, conversation
+        return self
 
 
 class MalformedBody(ServiceError):
@@ -231,8 +238,7 @@ class MessageKept(EngineFailed):
     def told(self, go_on: str) -> EngineFailed:
         """Return the error with another sentence on how to go on."""
         told = EngineFailed(self.note_with(self.note, go_on), retry_after=self.retry_after)
-        told.run = self.run
-        return told
+        return told.of_run(self.run, self.conversation)
 
     @classmethod
     def note_with(cls, note: str, go_on: str) -> str:

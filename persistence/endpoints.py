@@ -143,6 +143,13 @@ def of_user(user_id: str) -> Query[EndpointRow]:
     )
 
 
+def number_of(user_id: str, endpoint_id: str) -> Query[int]:
+    """Find the number of one of a user's endpoints, also of a deleted one that deliveries refer to."""
+    return Query(
+        "SELECT number FROM endpoints WHERE user_id = ? AND id = ?", (user_id, endpoint_id), lambda row: row[0]
+    )
+
+
 def numbered(numbers: list[int]) -> Query[EndpointRow]:
     """Read the endpoints of these numbers, deleted ones too, and whether their users are suspended."""
     return Query(

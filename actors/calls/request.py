@@ -147,10 +147,7 @@ def refusal_of(error: ValidationError, sent: object = None) -> InvalidField | Mi
     if not problems:
         path = ".".join(_path(missing[0], sent))
         return MissingField(f"missing {path} field: send a value as `{path}`.")
-    named = [
-        f"{'.'.join(_path(problem, sent)) or 'the body'}: {_plain(problem['type'], problem['msg'])}"
-        for problem in problems[:MAX_ERRORS]
-    ]
+    named = [f"{'.'.join(_path(problem, sent)) or 'the body'}: {_plain(problem)}" for problem in problems[:MAX_ERRORS]]
     more = len(problems) - MAX_ERRORS
     return InvalidField("Invalid value of " + "; ".join(named) + (f"; and {more} more" if more > 0 else "") + ".")
 
@@ -171,11 +168,12 @@ def _path(problem: ErrorDetails, sent: object) -> list[str]:
 
 
 def _parted(error: ValidationError) -> tuple[list[ErrorDetails], list[ErrorDetails]]:
-    """Split the problems into missing or null members and wrong ones."""
+    """Split the problems into missing or null members and wrong ones, to which null in a list belongs."""
     missing: list[ErrorDetails] = []
     wrong: list[ErrorDetails] = []
     for problem in error.errors(include_url=False):
-        (missing if problem["type"] == "missing" or problem["input"] is None else wrong).append(problem)
+        is_null = problem["input"] is None and not isinstance(problem["loc"][-1], int)
+        (missing if problem["type"] == "missing" or is_null else wrong).append(problem)
     return missing, wrong
 
 
@@ -193,7 +191,10 @@ _PLAIN = {
 """Messages for the types of pydantic's errors."""
 
 
-def _plain(kind: str, message: str) -> str:
+def _plain(problem: ErrorDetails) -> str:
+    kind, message = problem["type"], problem["msg"]
+    if kind == "string_type" and problem["input"] is None:  # in a list, where blank texts have become null, too
+        return "it must be a text that is not blank"
     if kind in _PLAIN:
         return _PLAIN[kind]
     if _NO_NUL in message:

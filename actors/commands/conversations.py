@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 
 from actors.agents.conversation_changes import no_agent_to_go_on
 from actors.agents.conversation_messages import BeginConversation, EraseConversation, SetTitle, ShowCopy
-from actors.agents.messages import AGENT
+from actors.agents.messages import AGENT, ListRuns
 from actors.calls.call import Answer, Call, Elsewhere
 from actors.calls.conversation_targets import target_conversation
 from actors.calls.paging import cursor, next_cursor, page_limit
@@ -152,8 +152,9 @@ async def _copied(call: Call, row: ConversationRow, seq: int | None) -> AsyncGen
         last_seq=upto,
         last_at=None,
     )
+    working = await call.ask(AGENT, row.agent_id, ListRuns(call.user.user_id))
     try:
-        await copy_messages(store, row.number, copy)
+        await copy_messages(store, row.number, copy, working)
         yield copy
     except BaseException:
         with suppress(StoreUnavailable):  # else a job removes it later

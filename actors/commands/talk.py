@@ -202,12 +202,15 @@ async def _again(call: Call, agent_id: str, saying: Saying, key: RunKey, known: 
     if not rows or not of_user or of_user[0].agent_id != agent_id:
         raise no_such_conversation()
     row, said = of_user[0], from_row(rows[0][1])
-    replies = await store.fetch(conversations.reply_to(row.number, said.seq))
+    replies, name = (
+        await store.fetch(conversations.reply_to(row.number, said.seq)),
+        conversation_id(row.number, agent_id),
+    )
     if not replies and said.mark == "cancelled":
-        raise nothing_said()
+        raise nothing_said().of_run(run_of(said.id), name)
     if not replies:
         return await _said(call, agent_id, saying, ChatPlace(row.number, row.is_default), said)
-    reply, name = from_row(replies[0]), conversation_id(row.number, row.agent_id)
+    reply = from_row(replies[0])
     if call.begun is not None:
         call.begun(RunBegun(run_of(said.id), said, name))
     if call.progress is not None:

@@ -22,11 +22,12 @@ from actors.webhooks.messages import (
     SendTest,
     TestSent,
     no_such_delivery,
+    no_such_endpoint,
 )
 from actors.webhooks.outbox import check_size
 from actors.webhooks.records import delivery_record
 from actors.wire import Record
-from persistence import deliveries, delivery_log
+from persistence import deliveries, delivery_log, endpoints
 from persistence.delivery_log import AttemptRow
 
 RECOVERABLE_MS = 14 * 86_400 * 1000
@@ -122,7 +123,10 @@ async def list_deliveries(call: Call, asked: ListDeliveries) -> tuple[list[Recor
     fetch, user_id = call.core.store.fetch, call.user.user_id
     number = None
     if asked.endpoint_id is not None:
-        number = await call.ask(WEBHOOKS, user_id, FindEndpoint(asked.endpoint_id))
+        found = await fetch(endpoints.number_of(user_id, asked.endpoint_id))
+        if not found:
+            raise no_such_endpoint()
+        (number,) = found
     if asked.event_type is not None and asked.event_type not in EVENT_TYPES:
         raise _unknown_type()
     before = position_of(asked.cursor, NEWEST, CURSOR)

@@ -72,7 +72,7 @@ class Chat(NamedTuple):
     def fail_once(self, saved: AsyncFuture[None], error: ServiceError, conversation: "Conversation") -> None:
         """Fail the chat once the user's message is saved, because the error says that the message is kept."""
         if conversation.kept:
-            error.run = run_of(self.message_id)
+            error.of_run(run_of(self.message_id), conversation.name)
         saved.then(lambda done: self.answer.fail(done.error or error))
 
     def beside_message(self, conversation: "Conversation", at: int) -> list[Write]:

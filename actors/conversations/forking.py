@@ -1,6 +1,7 @@
 """The copy of a conversation for CV_Fork, made in units of moderate size beside other work."""
 
 import hashlib
+from collections.abc import Sequence
 from contextlib import suppress
 
 import orjson
@@ -47,8 +48,11 @@ def _distance(number: int) -> int:
     return int(hashlib.sha256(number.to_bytes(8)).hexdigest()[:_RANDOM], 16) or 1
 
 
-async def copy_messages(store: Store, source: int, copy: ConversationRow) -> None:
+async def copy_messages(store: Store, source: int, copy: ConversationRow, working: Sequence[str]) -> None:
     """Copy the messages of a conversation up to the last seq of its copy, which nobody sees before it is finished.
+
+    `working` are the ids of the user's messages whose runs are under way. The copies of these, and of others whose
+    replies are not copied, are marked as cancelled.
 
     Raises:
         NotFound: the conversation was erased meanwhile.
@@ -59,6 +63,9 @@ async def copy_messages(store: Store, source: int, copy: ConversationRow) -> Non
     after = 0
     while after < copy.last_seq:
         after = await _copy_some(store, source, copy.number, after, copy.last_seq)
+    cut_off = await store.fetch(conversation_copies.cut_off(source, copy.last_seq, working))
+    if cut_off:
+        await store.commit(Unit((conversation_copies.mark_cut_off(copy.number, cut_off),)))
 
 
 async def _copy_some(store: Store, source: int, number: int, after: int, upto: int) -> int:

@@ -16,6 +16,8 @@ NESTED = {
     "MessageSources": "Source",
     "WebhookDeliveryAttempts": "Attempt",
     "HeaderContext": "Context",
+    "RunReply": "Message",
+    "RunError": "Status",
 }
 """The class of an object inside a record, by the record's name and the member's."""
 

@@ -39,7 +39,7 @@ class Asked:
 
     `message_id` is the client's own id of the message. `earlier` are the messages before it, with the client's own ids
     of those of the user in `earlier_ids`, and `instructions` those of the system and the developer and what the client
-    says of its surroundings.
+    says of its surroundings. `too_long` is the path of the first of `earlier` that can't be imported, if there is one.
     """
 
     thread_id: str
@@ -50,6 +50,16 @@ class Asked:
     earlier: tuple[Earlier, ...]
     earlier_ids: tuple[str, ...]
     instructions: tuple[str, ...]
+    too_long: str | None = None
+
+    def require_importable(self) -> None:
+        """Refuse to begin a thread with a message that is too long.
+
+        Raises:
+            InvalidField: there is one.
+        """
+        if self.too_long is not None:
+            raise InvalidField(f"Invalid value of {self.too_long}: it is longer than {MAX_CONTENT:,} characters.")
 
 
 def read(received: Received) -> Asked:
@@ -83,8 +93,9 @@ def read(received: Received) -> Asked:
     around = [f"{one.description}: {one.value}" for one in sent.context or ()]
     instructions = tuple(text for text in (*told, *around) if text.strip())
     earlier = _earlier(before)
-    said, ids = tuple(one for one, _ in earlier), tuple(id for _, id in earlier)
-    return Asked(sent.thread_id, sent.run_id, sent.parent_run_id, text, last.id, said, ids, instructions)
+    said, ids = tuple(one for one, _, _ in earlier), tuple(id for _, id, _ in earlier)
+    too_long = next((f"messages.{place}.content" for one, _, place in earlier if len(one.text) > MAX_CONTENT), None)
+    return Asked(sent.thread_id, sent.run_id, sent.parent_run_id, text, last.id, said, ids, instructions, too_long)
 
 
 def _used(body: dict[str, Any]) -> dict[str, Any]:
@@ -114,19 +125,19 @@ def _is_no_text(part: Any) -> bool:
     return isinstance(part, dict) and cast(dict[str, Any], part).get("type") != "text"
 
 
-def _earlier(messages: list[Message]) -> list[tuple[Earlier, str]]:
+def _earlier(messages: list[Message]) -> list[tuple[Earlier, str, int]]:
     """Return the messages of users and agents that have a text; tools' and others' have no place in a conversation.
 
-    Beside each message of a user stands the client's own id of it.
+    Beside each stand the client's own id of it, if it is a user's, and its place among `messages`.
     """
-    found: list[tuple[Earlier, str]] = []
+    found: list[tuple[Earlier, str, int]] = []
     for place, message in enumerate(messages):
         if isinstance(message, UserMessage):
             text = _text(message.content, f"messages.{place}.content")
-            found.append((Earlier("user", text), message.id))
+            found.append((Earlier("user", text), message.id, place))
         elif isinstance(message, AssistantMessage) and message.content:
-            found.append((Earlier("agent", message.content), ""))
-    return [(one, id) for one, id in found if one.text.strip()]
+            found.append((Earlier("agent", message.content), "", place))
+    return [(one, id, place) for one, id, place in found if one.text.strip()]
 
 
 def _text(content: str | list[ContentPart], path: str) -> str:

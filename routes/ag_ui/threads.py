@@ -61,6 +61,7 @@ async def saying_of(call: Call, agent: AgentRow, asked: Asked, name: str) -> Asy
 
     Raises:
         NotFound: the thread is a conversation's id, and the caller has no such conversation with the agent.
+        InvalidField: the thread is new, and a message that it would begin with is too long.
         StateConflict: the agent is offline, and a fork would begin.
     """
     agent_id = agent.id
@@ -80,6 +81,8 @@ async def saying_of(call: Call, agent: AgentRow, asked: Asked, name: str) -> Asy
         return
     bound = await fetch(conversations.bound_to(user_id, agent_id, bound_as))
     if bound or bound_as == thread:
+        if not bound:
+            asked.require_importable()
         names = () if bound else _earlier_names(call, agent, asked)
         yield saying._replace(client_id=bound_as, earlier_names=names)
         return

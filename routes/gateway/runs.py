@@ -14,7 +14,7 @@ from routes.bus.server_sent_events import named_event
 from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.http.answers import RUN_ID, tps_body
 from routes.http.event_stream import STILL_HERE
-from routes.openapi.schemas import Schema, ident, nullable, record, ref, text
+from routes.openapi.schemas import RECORDS, STATUS, ident, nullable, record, ref, text
 
 _EVENT_ID = re.compile(r"([0-9]{1,6})(\.end)?\Z")
 
@@ -76,18 +76,19 @@ async def _last(request: RouteCall, run: Run, after: int) -> bytes:
     return named_event("response", body, id)
 
 
-def _or_null(name: str) -> Schema:
-    return nullable({"type": "object", "allOf": [ref(name)]})
-
-
 RUN = record(
     "An AP_Chat on its way, or after its end.",
     id=ident("run"),
     conversation=ident("cnv"),
     state=text(enum=["working", "completed", "failed", "cancelled"]),
     message=ref("Message"),
-    reply=_or_null("Message"),
-    error=_or_null("Status"),
+    # a reference that may be null is none in OpenAPI 3.0.3: what it leads to takes no null
+    reply=nullable(
+        {**RECORDS["message"][1], "title": "Reply", "description": "What the agent said; null until it is stored."}
+    ),
+    error=nullable(
+        {**STATUS, "title": "Error", "description": "Why it ended without a reply; null if it has one or is working."}
+    ),
 )
 
 SCHEMAS = {"Run": RUN}

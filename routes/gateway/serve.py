@@ -28,8 +28,8 @@ from routes.http.answers import (
     REPLAYED,
     HttpAnswer,
     credential_of,
+    door_headers_of,
     error_answer,
-    headers_of,
     quota_headers,
     status_of,
 )
@@ -302,7 +302,7 @@ def refused_by(
 ) -> HttpAnswer:
     """Return a door's answer to an error."""
     refusal = door.refusal(error, body)
-    headers = headers_of(error) | dict(extra or {}) | {"X-Request-Id": request_id} | dict(refusal.headers)
+    headers = door_headers_of(error) | dict(extra or {}) | {"X-Request-Id": request_id} | dict(refusal.headers)
     return HttpAnswer(refusal.body, refusal.status, headers, media_type or refusal.media_type)
 
 

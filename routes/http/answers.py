@@ -204,6 +204,12 @@ def headers_of(error: ServiceError) -> dict[str, str]:
     return headers
 
 
+def door_headers_of(error: ServiceError) -> dict[str, str]:
+    """Return the headers of an error of an open protocol, which also name the conversation of the run."""
+    named = {} if error.conversation is None else {"X-Conversation-Id": error.conversation}
+    return headers_of(error) | named
+
+
 def error_answer(request_id: str, error: ServiceError, extra: dict[str, str] | None = None) -> HttpAnswer:
     """Return the answer to an error outside the command bus: the precise HTTP status and the status object."""
     headers = headers_of(error) | (extra or {}) | {"X-Request-Id": request_id}

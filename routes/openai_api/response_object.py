@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import orjson
 
+from actors.agents.messages import NothingSaid
 from actors.conversations.ids import reply_of
 from actors.engines.options import ClientToolCall, Usage
 from actors.errors import ServiceError
@@ -177,9 +178,12 @@ class Events:
         return b"".join(pieces) + DONE
 
     def failed(self, error: ServiceError) -> bytes:
-        """Write the end of a response that failed after its beginning."""
-        whole = failed_response(self._heading, self._echoed, error.note)
-        return self._event("response.failed", response=whole) + DONE
+        """Write the end of a response that failed after its beginning, or was cancelled before a word was said."""
+        if isinstance(error, NothingSaid):  # OpenAI has no event for a cancelled response
+            kind, whole = "incomplete", response_object(self._heading, "cancelled", self._echoed)
+        else:
+            kind, whole = "failed", failed_response(self._heading, self._echoed, error.note)
+        return self._event(f"response.{kind}", response=whole) + DONE
 
     def _begin_message(self) -> bytes:
         if self._in_message:

@@ -44,6 +44,21 @@ async def test_answers_of_openais_api_are_as_described(user: Client, unique: str
         require_as_described(document, method, "/v1/responses/{response_id}", answer)
 
 
+async def test_runs_are_as_described(user: Client, unique: str, document: dict[str, Any]):
+    await user.agent(f"{unique}-agent")
+    run = (await user.command("AP_Chat", content="Hello")).ok().headers["X-Run-Id"]
+    answer = await user.request("GET", f"/api/runs/{run}")
+    assert answer.body["error"] is None
+    require_as_described(document, "GET", "/api/runs/{id}", answer)
+    message = (await user.command("AP_History")).ok().content[0]
+    fork = {"target": {"conversation": message["conversation"]}, "vx": {"seq": 1}}
+    fork = (await user.command("CV_Fork", **fork)).ok().profile[0]["id"]
+    (copy,) = (await user.command("AP_History", target={"conversation": fork})).ok().content
+    answer = await user.request("GET", f"/api/runs/{copy['id'].replace('msg_', 'run_')}")
+    assert (answer.body["state"], answer.body["reply"]) == ("cancelled", None)
+    require_as_described(document, "GET", "/api/runs/{id}", answer)
+
+
 async def test_answers_of_a2a_are_as_described(user: Client, unique: str, document: dict[str, Any]):
     agent = f"{unique}-agent"
     await user.agent(agent)

@@ -670,6 +670,10 @@ OWN_TALK = (
     call(conversation_copies.add, 9, 1, _COPIES),
     call(conversation_copies.add, 7, 1, [_COPIES[1]._replace(sources=sources("close"))]),
     call(conversation_copies.add, 7, 1, [_COPIES[0]._replace(id="msg_9")]),
+    call(conversation_copies.cut_off, 1, 1, ["msg_1"]),
+    call(conversation_copies.cut_off, 1, 4, ["msg_1", "msg_9"]),
+    call(conversation_copies.cut_off, 1, 3, []),
+    call(conversation_copies.mark_cut_off, 7, [1, 9]),
     call(conversations.page_after, 7, 0, 9),
     call(conversations.of_user, 7, "usr_1"),
     call(conversations.numbered, 7, "agt_1", "usr_1"),
@@ -735,6 +739,8 @@ WEBHOOKS = (
     call(endpoints.set_failing_since, 2, "https://b/2", 84),
     call(endpoints.forget_failures, "usr_1"),
     call(endpoints.of_user, "usr_1"),
+    call(endpoints.number_of, "usr_1", "whe_1"),
+    call(endpoints.number_of, "usr_9", "whe_1"),
     call(endpoints.numbered, [1, 3, 9]),
     *(
         call(events.insert, EventRow(f"evt_{n}", user, kind, {"é": OTHER_SIDE * long}, 400 + n))
@@ -808,6 +814,7 @@ WEBHOOKS = (
     call(endpoints.delete, 1, 441),
     call(endpoints.delete, 1, 441),
     call(endpoints.delete, 3, 442),
+    call(endpoints.number_of, "usr_1", "whe_1"),
     call(endpoints.drop_deleted),
     call(endpoints.of_user, "usr_1"),
 )

@@ -79,6 +79,21 @@ async def test_a_new_thread_imports_the_client_s_history(user: Client, agent: st
     assert [message["mark"] for message in kept] == ["imported", "imported", None, None]
 
 
+async def test_a_new_thread_imports_no_message_that_is_too_long_and_an_old_one_ignores_it(user: Client, agent: str):
+    parts = [{"type": "text", "text": "x" * 16_000}, {"type": "text", "text": "x" * 16_001}]
+    answer = {"id": "a", "role": "assistant", "content": "x" * 32_001}
+    for too_long in (user_says("x" * 32_001), answer, {"id": "p", "role": "user", "content": parts}):
+        sent = run_input({"id": "t", "role": "tool", "toolCallId": "1", "content": ""}, too_long, user_says("And now?"))
+        refused = (await run(user, agent, sent)).refused(1003, 400)
+        assert "messages.1.content" in refused.note
+        begun = await run(user, agent, sent | {"messages": [user_says("x" * 32_000), user_says("Hi")], "runId": "2"})
+        went_on = await run(user, agent, sent)
+        assert begun.headers["X-Conversation-Id"] == went_on.headers["X-Conversation-Id"]
+        kept = texts(await history(user, went_on.headers["X-Conversation-Id"]))
+        assert (len(kept), kept[0], kept[3]) == (5, "x" * 32_000, "And now?")
+    assert len((await user.command("CV_List")).ok().profile) == 3
+
+
 async def test_the_parts_of_a_text_are_joined_and_others_refused(user: Client, agent: str):
     parts: list[dict[str, Any]] = [{"type": "text", "text": "How far is "}, {"type": "text", "text": "the Moon?"}]
     answer = await run(user, agent, run_input({"id": "1", "role": "user", "content": parts}))
@@ -120,6 +135,11 @@ async def test_the_same_runs_at_once_are_one(user: Client, agent: str):
         ({"messages": [{"role": "user", "content": "Hi"}]}, 1002, "messages.0.id field"),
         ({"messages": [{"id": "1", "role": "user", "content": None}]}, 1002, "messages.0.content field"),
         ({"messages": [{"id": "1", "role": "user", "content": [{"type": "x"}]}]}, 1003, "messages.0.content.0:"),
+        ({"messages": [None]}, 1003, "messages.0: it must be an object"),
+        ({"messages": [None, user_says("Hi")]}, 1003, "messages.0: it must be an object"),
+        ({"messages": [{"id": "1", "role": "user", "content": [None]}]}, 1003, "messages.0.content.0: it must"),
+        ({"context": [None]}, 1003, "context.0: it must be an object"),
+        ({"context": [{"description": None, "value": "x"}]}, 1002, "context.0.description field"),
         ({"threadId": None}, 1002, "threadId"),
         ({"threadId": 7}, 1003, "threadId"),
         ({"threadId": "x" * 201}, 1003, "threadId"),

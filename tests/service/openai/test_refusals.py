@@ -1,5 +1,7 @@
 """Errors below /v1 are in OpenAI's shape, with the precise HTTP status."""
 
+import asyncio
+from collections.abc import Callable, Coroutine
 from io import BytesIO
 from typing import Any
 
@@ -7,8 +9,9 @@ import openai
 import pytest
 from openai import AsyncOpenAI
 
-from tests.support.gateway import Client
-from tests.support.openai_client import count_of, openai_client
+from tests.gateways.gate import Gate
+from tests.support.gateway import Answer, Client
+from tests.support.openai_client import count_of, messages_of, openai_client
 from tests.support.operator import set_plan
 
 ASKED: Any = [{"role": "user", "content": "How far is the Moon?"}]
@@ -157,3 +160,56 @@ async def test_a_chat_leaves_an_audit_row_without_texts(user: Client, agent: str
     rows = (await user.request("GET", "/api/audit?service=createChatCompletion")).body["entries"]
     assert [(row["target"], row["internal_code"]) for row in rows][-1] == ({"agent": agent}, 0)
     assert "Moon" not in str(rows)
+
+
+def sent_in(client: Client, agent: str, path: str) -> Callable[[str, dict[str, str]], Coroutine[Any, Any, Answer]]:
+    """Return what says a text to an agent by one of the two APIs, in plain HTTP."""
+
+    def say(text: str, headers: dict[str, str]) -> Coroutine[Any, Any, Answer]:
+        body = {"model": agent, "messages": [{"role": "user", "content": text}], "input": text}
+        return client.request("POST", path, json=body, headers=headers)
+
+    return say
+
+
+@pytest.mark.parametrize("path", [PATH, "/v1/responses"])
+async def test_the_error_of_a_message_that_is_kept_names_its_run_and_conversation(
+    scripted_user: Client, unique: str, path: str
+):
+    await scripted_user.agent(f"{unique}-agent")
+    say = sent_in(scripted_user, f"{unique}-agent", path)
+    failed = await say("fail", {})
+    assert failed.http == 502
+    run = (await scripted_user.request("GET", f"/api/runs/{failed.headers['X-Run-Id']}")).body
+    conversation = failed.headers["X-Conversation-Id"]
+    assert (run["state"], run["conversation"]) == ("failed", conversation)
+    went_on = await say("say:Hi", {"X-Conversation-Id": conversation})
+    assert (went_on.http, went_on.headers["X-Conversation-Id"]) == (200, conversation)
+    assert [text for _, text in await messages_of(scripted_user, conversation)] == ["fail", "say:Hi", "Hi"]
+
+
+@pytest.mark.parametrize("path", [PATH, "/v1/responses"])
+async def test_so_does_that_of_a_run_that_was_cancelled_before_a_word(
+    scripted_user: Client, unique: str, gate: Gate, path: str
+):
+    await scripted_user.agent(f"{unique}-agent")
+    say = sent_in(scripted_user, f"{unique}-agent", path)
+    text = f"wait:{gate}"
+    first = asyncio.create_task(say(text, {"x-stainless-retry-count": "0"}))
+    await gate.reached()
+    async with asyncio.timeout(30):
+        while not (listed := (await scripted_user.command("CV_List")).ok().profile):
+            await asyncio.sleep(0.01)  # the message is stored beside the engine's work
+    (row,) = listed
+    (message,) = (await scripted_user.command("AP_History", target={"conversation": row["id"]})).ok().content
+    run = message["id"].replace("msg_", "run_")
+    assert (await scripted_user.request("POST", f"/api/runs/{run}/cancel")).http == 200
+    for answer in (await first, await say(text, {"x-stainless-retry-count": "1"})):
+        assert (answer.http, answer.headers["X-Run-Id"], answer.headers["X-Conversation-Id"]) == (409, run, row["id"])
+
+
+@pytest.mark.parametrize("path", [PATH, "/v1/responses"])
+async def test_an_error_without_a_run_names_none(scripted_user: Client, unique: str, path: str):
+    await scripted_user.agent(f"{unique}-agent")
+    failed = await sent_in(scripted_user, f"{unique}-agent:once", path)("fail", {})
+    assert (failed.http, {"X-Run-Id", "X-Conversation-Id"} & set(failed.headers)) == (502, set())

@@ -290,3 +290,35 @@ async def test_a_refusal_keeps_nothing_for_its_idempotency_key(user: Client, age
     (await user.command("AP_LogOn", target={"agent": agent})).ok()
     assert (await user.request("POST", "/v1/chat/completions", json=body, headers=headers)).http == 200
     assert await count_of(user, agent) == 2
+
+
+@pytest.mark.parametrize("headers", [(FIRST, REPEAT), ({"Idempotency-Key": "one"},) * 2])
+async def test_what_was_erased_is_unknown_to_a_repeat_too(
+    user: Client, agent: str, headers: tuple[dict[str, str], dict[str, str]]
+):
+    body = {"model": agent, "messages": ASKED}
+    first, again = headers
+    said = await user.request("POST", "/v1/chat/completions", json=body, headers=first)
+    conversation = said.headers["X-Conversation-Id"]
+    (await user.command("CV_Destroy", target={"conversation": conversation})).ok()
+    anew = await user.request("POST", "/v1/chat/completions", json=body, headers=again)
+    assert (anew.http, "Idempotency-Replayed" in anew.headers) == (200, False)
+    assert anew.headers["X-Conversation-Id"] != conversation
+
+
+async def test_the_first_try_of_a_chat_that_is_erased_ends_so_that_the_client_does_not_repeat_it(
+    scripted_user: Client, unique: str, gate: Gate
+):
+    await scripted_user.agent(f"{unique}-agent")
+    async with openai_client(scripted_user, max_retries=2) as client:
+        messages: Any = [{"role": "user", "content": f"wait:{gate}"}]
+        asked = asyncio.create_task(client.chat.completions.create(model=f"{unique}-agent", messages=messages))
+        await gate.reached()
+        async with asyncio.timeout(30):
+            while not (listed := (await scripted_user.command("CV_List")).ok().profile):
+                await asyncio.sleep(0.01)  # the message is stored beside the engine's work
+        (await scripted_user.command("CV_Destroy", target={"conversation": listed[0]["id"]})).ok()
+        with pytest.raises(APIStatusError) as refused:
+            await asked
+    assert (refused.value.status_code, refused.value.response.headers["x-should-retry"]) == (404, "false")
+    assert (await scripted_user.command("CV_List")).ok().profile == []

@@ -291,6 +291,24 @@ async def test_a_cancelled_run_is_a_cancelled_response(scripted_user: Client, un
         assert (again.status, again.output_text) == ("cancelled", "Hello")
 
 
+async def test_a_stream_that_is_cancelled_before_a_word_ends_as_its_response_is_read(
+    scripted_user: Client, unique: str, gate: Gate
+):
+    await scripted_user.agent(f"{unique}-agent")
+    async with openai_client(scripted_user) as client:
+        async with client.responses.stream(model=f"{unique}-agent", input=f"wait:{gate}") as stream:
+            events: list[Any] = []
+            async for event in stream:
+                events.append(event)
+                if event.type == "response.created":
+                    await gate.reached()
+                    run = event.response.id.replace("resp_", "run_")
+                    assert (await scripted_user.request("POST", f"/api/runs/{run}/cancel")).http == 200
+        last, again = events[-1], await client.responses.retrieve(events[0].response.id)
+        assert (last.type, last.response.status, last.response.error) == ("response.incomplete", "cancelled", None)
+        assert (again.status, again.error, again.output) == ("cancelled", None, last.response.output)
+
+
 async def test_a_repeat_of_a_forking_response_forks_once(user: Client, openai: AsyncOpenAI, agent: str):
     first = await openai.responses.create(model=agent, input="I live in Kiel.")
     await openai.responses.create(model=agent, input="And in Rome.", previous_response_id=first.id)

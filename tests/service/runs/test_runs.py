@@ -1,6 +1,7 @@
 """Runs: their state, and their events from any point on (docs/contract.md, "Runs")."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -317,3 +318,49 @@ async def test_a_fork_leaves_a_run_where_it_was(scripted_user: Client, name: str
     (await scripted_user.command("CV_Fork", target=target)).ok()
     run = await run_of(scripted_user, answer.headers["X-Run-Id"])
     assert (run["conversation"], run["message"]) == (target["conversation"], answer.content[0])
+
+
+async def copied_run(user: Client, conversation: str, seq: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Fork a conversation after a user's message; return the message's copy and its run."""
+    body = {"target": {"conversation": conversation}, "vx": {"seq": seq}}
+    fork = (await user.command("CV_Fork", **body)).ok().profile[0]["id"]
+    *_, last = (await user.command("AP_History", target={"conversation": fork})).ok().content
+    return last, await run_of(user, last["id"].replace("msg_", "run_"))
+
+
+async def test_a_run_under_way_is_cancelled_in_a_fork_and_goes_on_where_it_was(
+    scripted_user: Client, name: str, gate: Gate
+):
+    await scripted_user.agent(name)
+    async with chatting(scripted_user, f"say:one wait:{gate} say:two") as chat:
+        await chat.next()
+        run = await run_of(scripted_user, chat.run)
+        copy, in_fork = await copied_run(scripted_user, run["conversation"], 1)
+        assert (run["state"], in_fork["state"], in_fork["reply"]) == ("working", "cancelled", None)
+        assert (copy["content"], copy["mark"]) == (run["message"]["content"], "cancelled")
+        headers = {"A2A-Version": "1.0"}
+        tasks = (await scripted_user.request("GET", f"/a2a/{name}/tasks", headers=headers)).body["tasks"]
+        states = {task["id"]: task["status"]["state"] for task in tasks}
+        assert states == {run["id"]: "TASK_STATE_WORKING", in_fork["id"]: "TASK_STATE_CANCELED"}
+        gate.open()
+        await chat.rest()
+    done = await run_of(scripted_user, chat.run)
+    assert (done["state"], done["reply"]["content"], done["message"]["mark"]) == ("completed", "onetwo", None)
+
+
+async def test_a_run_whose_reply_a_fork_leaves_out_is_cancelled_there(scripted_user: Client, name: str, tmp_path: Path):
+    await scripted_user.agent(name)
+    said: list[dict[str, Any]] = (await scripted_user.command("AP_Chat", content="say:one")).ok().content
+    copy, run = await copied_run(scripted_user, said[0]["conversation"], 1)
+    assert (copy["mark"], run["state"], run["error"]["internal_code"]) == ("cancelled", "cancelled", 3002)
+    late = {"content": f"failonce:{tmp_path / 'failed'} say:late", "headers": {"Idempotency-Key": "late"}}
+    (await scripted_user.command("AP_Chat", **late)).refused(5001, 502)
+    (await scripted_user.command("AP_Chat", content="say:two")).ok()
+    copy, run = await copied_run(scripted_user, said[0]["conversation"], 3)
+    assert (copy["mark"], run["state"], run["error"]["internal_code"]) == (None, "failed", 5001)
+    (await scripted_user.command("AP_Chat", **late)).ok()
+    copy, run = await copied_run(scripted_user, said[0]["conversation"], 3)
+    assert (copy["mark"], run["state"]) == ("cancelled", "cancelled"), "its reply stands behind other messages"
+    fork = (await scripted_user.command("CV_Fork", target={"conversation": said[0]["conversation"]})).ok().profile[0]
+    copies = (await scripted_user.command("AP_History", target={"conversation": fork["id"]})).ok().content
+    assert [one["mark"] for one in copies] == [None] * 6

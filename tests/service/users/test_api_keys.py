@@ -98,6 +98,8 @@ async def test_a_key_without_expiry_has_none(owner: Client):
         ({"name": "x", "expires_in_days": "9"}, 1003),
         ({"name": "x", "expires_in_days": 1.5}, 1003),
         ({"name": "x", "expires_in_days": True}, 1003),
+        ({"name": "x", "scopes": {"agents": [None]}}, 1003),
+        ({"name": "x", "scopes": {"services": ["AP_Chat", " "]}}, 1003),
         ([], 1000),
     ],
 )

@@ -360,6 +360,7 @@ async def test_an_endpoint_is_made_listed_changed_disabled_and_deleted(user: Cli
         ({"url": "https://example.com/", "events": ["*"]}, "events[0]"),
         ({"url": "https://example.com/", "events": ["webhook.test", "quota.threshold.*"]}, "events[1]"),
         ({"url": "https://example.com/", "events": "quota.*"}, "events"),
+        ({"url": "https://example.com/", "events": ["quota.*", None]}, "events.1: it must be a text"),
         ({"url": "https://example.com/", "active": "yes"}, "active"),
         ({"url": 5}, "url"),
         ({"url": "http://example.com/"}, "url"),
@@ -492,6 +493,25 @@ async def test_deliveries_are_listed_with_their_attempts_newest_first_page_by_pa
         assert len(await listed(owner, "event_type=quota.request.rejected")) == 1
         assert len(await listed(owner, f"endpoint_id={made['id']}&state=succeeded")) == 5
         assert await listed(owner, "state=exhausted") == []
+
+
+async def test_the_deliveries_of_a_deleted_endpoint_are_still_listed_by_its_id(owner: Client):
+    async with receiving() as receiver:
+        made, other = [await endpoint(owner, receiver.url, "webhook.test") for _ in range(2)]
+        await send_test(owner)
+        await receiver.got(2)
+
+        async def all_stored() -> bool:
+            return len(await listed(owner, "state=succeeded")) == 2
+
+        await until(all_stored)
+        path = f"{ENDPOINTS}/{made['id']}"
+        assert (await owner.request("DELETE", f"{path}?hard=true")).http == 204
+        (delivery,) = await listed(owner, f"endpoint_id={made['id']}")
+        assert (delivery["endpoint_id"], delivery["state"]) == (made["id"], "succeeded")
+        assert len(await listed(owner, f"endpoint_id={other['id']}")) == 1
+        (await owner.request("GET", f"{DELIVERIES}?endpoint_id=whe_1")).refused(3000, 404)
+        (await owner.request("POST", f"{path}/recover", json={"since": "2099-01-01T00:00:00Z"})).refused(3000, 404)
 
 
 @pytest.mark.parametrize(

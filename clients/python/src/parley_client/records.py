@@ -325,7 +325,9 @@ class Run:
     state: Literal["working", "completed", "failed", "cancelled"]
     message: Message
     reply: Message | None
+    """What the agent said; null until it is stored."""
     error: Status | None
+    """Why it ended without a reply; null if it has one or is working."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
