@@ -3,12 +3,15 @@
 import asyncio
 from typing import Any
 
+import orjson
 import pytest
 
 from tests.gateways.gate import Gate
-from tests.support.gateway import Client
+from tests.support.gateway import PASSWORD, Client
+from tests.support.mcp_client import bearer, connected
 from tests.support.memories import load, share
 from tests.support.runs import all_events, cancelled, run_of
+from tests.support.workspaces import Workspace, following, move, opened, opened_with_a_guest
 
 Marks = list[tuple[str, str | None]]
 
@@ -17,6 +20,12 @@ Marks = list[tuple[str, str | None]]
 async def other(sanic_client: Client, unique: str) -> Client:
     """Another user."""
     return await sanic_client.register(f"{unique}-other")
+
+
+@pytest.fixture
+async def workspace(user: Client, other: Client, unique: str) -> Workspace:
+    """A domain of the user with an agent of the other user in it."""
+    return await opened(user, other, f"{unique}-domain")
 
 
 def marks(messages: list[dict[str, Any]]) -> Marks:
@@ -72,6 +81,42 @@ async def test_a_later_agent_of_that_name_said_nothing_of_it(user: Client, uniqu
         read = (await user.command("AP_History", target={"conversation": conversation})).ok().content
         assert marks(read) == [("user", None), ("agent", destroyed)]
     assert marks((await user.command("AP_History")).ok().content) == [("user", None), ("agent", None)]
+
+
+# zones
+
+
+async def test_what_it_said_in_a_zone_is_marked_and_what_a_later_agent_of_its_name_says_is_not(workspace: Workspace):
+    owner, domain, guest = workspace.owner, workspace.domain, workspace.guest_agent
+    target = {"domain": domain, "agent": guest}
+    said = (await owner.command("AP_Chat", target=target, content=f"Hello @{workspace.owner_agent}")).ok()
+    assert marks(said.content) == [("user", None), ("agent", None)]
+    await destroy(workspace.guest, guest)
+    await workspace.guest.agent(guest, access="public")
+    (await owner.command("DM_Invite", target=target)).ok()
+    (await move(workspace.guest, "DM_Join", domain, guest)).ok()
+    (await owner.command("AP_Chat", target=target, content="Hello again")).ok()
+    read = (await workspace.guest.command("ZN_Read", target={"domain": domain})).ok().content
+    assert [message["name"] for message in read] == [owner.name, guest, workspace.owner_agent, owner.name, guest]
+    assert [message.get("destroyed_agent") for message in read] == [None, guest, None, None, None]
+    assert (await owner.command("ZN_Read", target={"domain": domain}, page={"after": 0})).ok().content == read
+    async with following(owner, domain, "0") as follower:
+        events = [await follower.next() for _ in range(9)]
+    assert [event["message"] for event in events if event["type"] == "message"] == read
+    async with connected(owner.base, bearer(owner)) as client:
+        (found,) = (await client.read_resource(f"parley://zone/{domain}/lobby")).contents
+    assert orjson.loads(found.text)["messages"] == read  # pyright: ignore[reportAttributeAccessIssue]
+
+
+async def test_a_streamed_reply_in_a_zone_is_marked_when_its_agent_s_owner_is_destroyed(
+    scripted_user: Client, unique: str
+):
+    workspace = await opened_with_a_guest(scripted_user, unique)
+    target = {"domain": workspace.domain, "agent": workspace.guest_agent}
+    (await scripted_user.command("AP_Chat", target=target, content="say:done")).ok()
+    (await workspace.guest.command("US_Destroy", vx={"secret": PASSWORD})).ok()
+    read = (await scripted_user.command("ZN_Read", target={"domain": workspace.domain})).ok().content
+    assert marks(read) == [("user", None), ("agent", workspace.guest_agent)]
 
 
 # memories
