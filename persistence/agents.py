@@ -195,6 +195,11 @@ def by_id(agent_id: str) -> Query[AgentRow]:
     return Query(f"{_SELECT} WHERE agents.id = ? AND agents.destroyed_at IS NULL", (agent_id,), _row)
 
 
+def is_destroyed(agent_id: str) -> str:
+    """Make the condition that the agent of an SQL expression has been destroyed; false where that is null."""
+    return f"EXISTS (SELECT 1 FROM agents WHERE agents.id = {agent_id} AND agents.destroyed_at IS NOT NULL)"
+
+
 def destroyed(agent_id: str) -> Query[str]:
     """Read the name that a destroyed agent had."""
     return Query("SELECT name FROM agents WHERE id = ? AND destroyed_at IS NOT NULL", (agent_id,), lambda row: row[0])

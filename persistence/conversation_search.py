@@ -4,7 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from persistence.conversations import MessageRow
+from persistence.agents import is_destroyed
+from persistence.conversations import MessageRow, marked_row
 from persistence.kept_to import Ids, kept_to
 from persistence.search_index import Collection
 from persistence.store import Query
@@ -39,7 +40,7 @@ def searched(user_id: str, agent_ids: Ids, number: int | None, limit: int) -> Qu
     )
 
 
-_COLUMNS = ", ".join(f"messages.{column}" for column in MessageRow._fields)
+_COLUMNS = ", ".join(f"messages.{column}" for column in MessageRow._fields[:-1])
 
 
 class Stretch(NamedTuple):
@@ -64,9 +65,10 @@ def messages_of(stretches: Sequence[Stretch]) -> Query[tuple[int, MessageRow]]:
 def messages_at(user_id: str, places: Sequence[tuple[int, int]]) -> Query[tuple[int, str, MessageRow]]:
     """Read messages of a user's conversations, by number and seq: the conversation, its agent, the message."""
     return Query(
-        f"SELECT conversation_id, agent_id, {_COLUMNS} FROM @rows(?, conversation bigint, place bigint) AS given"
+        f"SELECT conversation_id, agent_id, {_COLUMNS}, {is_destroyed('conversations.agent_id')}"
+        " FROM @rows(?, conversation bigint, place bigint) AS given"
         " @seek(messages, messages.conversation_id = given.conversation AND messages.seq = given.place)"
         " JOIN conversations ON conversations.id = messages.conversation_id WHERE conversations.user_id = ?",
         (json.dumps(places), user_id),
-        lambda row: (row[0], row[1], MessageRow(*row[2:])),
+        lambda row: (row[0], row[1], marked_row(row[2:])),
     )

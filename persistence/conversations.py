@@ -4,13 +4,14 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from persistence.agents import is_destroyed
 from persistence.store import Params, Query, Write
 
 
 class MessageRow(NamedTuple):
     """A message as stored; `sources` is a JSON array or None, `at` in ms since the epoch.
 
-    `mark` is "cancelled", "imported" or None.
+    `mark` is "cancelled", "imported" or None. `of_destroyed`: its query tells of the agent, which has been destroyed.
     """
 
     seq: int
@@ -21,6 +22,12 @@ class MessageRow(NamedTuple):
     sources: str | None
     at: int
     mark: str | None = None
+    of_destroyed: bool = False
+
+
+def marked_row(row: Params) -> MessageRow:
+    """Make a message of a row whose last column is `is_destroyed` of its agent."""
+    return MessageRow(*row[:-1], of_destroyed=bool(row[-1]))
 
 
 class ConversationRow(NamedTuple):
@@ -298,11 +305,12 @@ def message(user_id: str, message_id: str) -> Query[tuple[int, MessageRow]]:
 
 def reply_to(conversation_id: int, seq: int) -> Query[MessageRow]:
     """Read the reply to the user's message with a seq."""
+    agent = "(SELECT agent_id FROM conversations WHERE conversations.id = conversation_id)"
     return Query(
-        f"SELECT {_READ} FROM messages WHERE conversation_id = ?1 AND role = 'agent'"
+        f"SELECT {_READ}, {is_destroyed(agent)} FROM messages WHERE conversation_id = ?1 AND role = 'agent'"
         " AND (answers = ?2 OR (answers IS NULL AND seq = ?2 + 1)) AND seq > ?2 ORDER BY seq LIMIT 1",
         (conversation_id, seq),
-        lambda row: MessageRow(*row),
+        marked_row,
     )
 
 

@@ -13,7 +13,10 @@ NAME_TAKEN = "memories.bank_id"
 
 
 class MemoryRow(NamedTuple):
-    """A memory as stored, with its author's name and owner if that agent still exists; no text if censored."""
+    """A memory as stored, with its author's name and owner if that agent still exists; no text if censored.
+
+    `destroyed_author` is the name that its author had, if that has been destroyed.
+    """
 
     position: int
     id: str
@@ -25,6 +28,7 @@ class MemoryRow(NamedTuple):
     censored: int
     created_at: int
     updated_at: int
+    destroyed_author: str | None = None
 
 
 class Part(NamedTuple):
@@ -47,9 +51,11 @@ class Choice(NamedTuple):
 
 
 _MEMORY = """
-    SELECT memories.place, memories.id, memories.name, memories.text, memories.author_id, agents.name, agents.owner_id,
-           memories.censored, memories.created_at, memories.updated_at
-    FROM memories LEFT JOIN agents ON agents.id = memories.author_id AND agents.destroyed_at IS NULL
+    SELECT memories.place, memories.id, memories.name, memories.text, memories.author_id,
+           CASE WHEN agents.destroyed_at IS NULL THEN agents.name END, agents.owner_id,
+           memories.censored, memories.created_at, memories.updated_at,
+           CASE WHEN agents.destroyed_at IS NOT NULL THEN agents.name END
+    FROM memories LEFT JOIN agents ON agents.id = memories.author_id
 """
 
 

@@ -4,40 +4,51 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from persistence.conversations import MessageRow
+from persistence.agents import is_destroyed
+from persistence.conversations import MessageRow, marked_row
 from persistence.store import Query, Write
 
 _COLUMNS = "seq, id, role, name, content, sources, at"
-_INTO = "INSERT INTO zone_messages (zone_id, number, seq, id, role, name, content, sources, at)"
-_APPEND = f"{_INTO} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_READ = f"{_COLUMNS}, NULL, {is_destroyed('zone_messages.agent_id')}"
+_INTO = "INSERT INTO zone_messages (zone_id, number, seq, id, role, name, content, sources, at, agent_id)"
+_APPEND = f"{_INTO} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _APPEND_MANY = (
     f"{_INTO} SELECT * FROM @rows(?, zone_id text, number bigint, seq bigint, id text, role text, name text,"
-    " content text, sources text, at bigint) AS made"
+    " content text, sources text, at bigint, agent_id text) AS made"
 )
 
 
 def append(
-    zone_id: str, number: int, seq: int, id: str, role: str, name: str, content: str, sources: str | None, at: int
+    zone_id: str,
+    number: int,
+    seq: int,
+    id: str,
+    role: str,
+    name: str,
+    content: str,
+    sources: str | None,
+    at: int,
+    agent_id: str | None = None,
 ) -> Write:
-    """Add a message (see `MessageRow`), at its number in the domain's sequence."""
-    return Write(_APPEND, (zone_id, number, seq, id, role, name, content, sources, at), None, _APPEND_MANY)
+    """Add a message (see `MessageRow`), at its number in the domain's sequence; an agent's with the agent's id."""
+    return Write(_APPEND, (zone_id, number, seq, id, role, name, content, sources, at, agent_id), None, _APPEND_MANY)
 
 
 def page_before(zone_id: str, before_seq: int, limit: int) -> Query[MessageRow]:
     """Read the last messages before a seq, newest first."""
     return Query(
-        f"SELECT {_COLUMNS} FROM zone_messages WHERE zone_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?",
+        f"SELECT {_READ} FROM zone_messages WHERE zone_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?",
         (zone_id, before_seq, limit),
-        lambda row: MessageRow(*row),
+        marked_row,
     )
 
 
 def page_after(zone_id: str, after_seq: int, limit: int) -> Query[MessageRow]:
     """Read the first messages after a seq, oldest first."""
     return Query(
-        f"SELECT {_COLUMNS} FROM zone_messages WHERE zone_id = ? AND seq > ? ORDER BY seq LIMIT ?",
+        f"SELECT {_READ} FROM zone_messages WHERE zone_id = ? AND seq > ? ORDER BY seq LIMIT ?",
         (zone_id, after_seq, limit),
-        lambda row: MessageRow(*row),
+        marked_row,
     )
 
 
@@ -114,9 +125,9 @@ class StreamEventRow:
 def events_after(domain_id: str, zone_id: str, number: int, limit: int) -> Query[StreamEventRow]:
     """Read the messages of a zone and the membership changes of its domain after a number, in order."""
     return Query(
-        f"SELECT number, NULL, {_COLUMNS} FROM zone_messages WHERE zone_id = :zone AND number > :number"
-        " UNION ALL SELECT number, record, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM membership_events"
+        f"SELECT number, NULL, {_READ} FROM zone_messages WHERE zone_id = :zone AND number > :number"
+        f" UNION ALL SELECT number, record, {', '.join(['NULL'] * len(MessageRow._fields))} FROM membership_events"
         " WHERE domain_id = :domain AND number > :number ORDER BY 1 LIMIT :limit",
         {"domain": domain_id, "zone": zone_id, "number": number, "limit": limit},
-        lambda row: StreamEventRow(row[0], None if row[1] is not None else MessageRow(*row[2:]), row[1]),
+        lambda row: StreamEventRow(row[0], None if row[1] is not None else marked_row(row[2:]), row[1]),
     )

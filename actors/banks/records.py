@@ -43,7 +43,7 @@ def offer_record(offer: OfferRow) -> Record:
 
 def memory_record(memory: MemoryRow) -> Record:
     """Return the record of a memory, for a user who may read its bank; a censored one has no text."""
-    return {
+    record: Record = {
         "id": memory.id,
         "name": memory.name,
         "text": memory.text,
@@ -52,6 +52,9 @@ def memory_record(memory: MemoryRow) -> Record:
         "created_at": iso(memory.created_at),
         "updated_at": iso(memory.updated_at),
     }
+    if memory.destroyed_author is not None:
+        record["destroyed_agent"] = memory.destroyed_author
+    return record
 
 
 def recalled_record(found: RecalledMemory) -> Record:

@@ -261,11 +261,18 @@ class ResidentMemories:
     def _shared(self, row: MemoryRow) -> MemoryRow:
         """Return a row that shares its author's texts with the other rows, each of which was read with its own."""
         known = self._authors
-        author_id, author, owner_id = (
-            text and known.setdefault(text, text) for text in (row.author_id, row.author, row.author_owner_id)
+        author_id, author, owner_id, destroyed_author = (
+            text and known.setdefault(text, text)
+            for text in (row.author_id, row.author, row.author_owner_id, row.destroyed_author)
         )
         created_at = row.updated_at if row.created_at == row.updated_at else row.created_at
-        return row._replace(author_id=author_id, author=author, author_owner_id=owner_id, created_at=created_at)
+        return row._replace(
+            author_id=author_id,
+            author=author,
+            author_owner_id=owner_id,
+            created_at=created_at,
+            destroyed_author=destroyed_author,
+        )
 
     async def _forget(self, positions: set[int]) -> None:
         """Drop some memories, or all if those are many, because each costs as much as reading some anew.

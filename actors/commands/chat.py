@@ -118,20 +118,23 @@ async def history(call: Call) -> Answer:
     row = await own_conversation(call, named)
     require_agent_of(call, row)
     try:
-        profile = [(await read_agent(call, row.agent_id)).record]
+        profile, destroyed = [(await read_agent(call, row.agent_id)).record], False
     except NotFound:  # destroyed, or out of sight by now: what it said stays the user's
-        profile = []
-    return await _page_of(call, profile, row.agent_id, row.number)
+        profile, destroyed = [], bool(await call.core.store.fetch(agents.destroyed(row.agent_id)))
+    return await _page_of(call, profile, row.agent_id, row.number, destroyed=destroyed)
 
 
-async def _page_of(call: Call, profile: list[Record], agent_id: str, number: int | None) -> Answer:
+async def _page_of(
+    call: Call, profile: list[Record], agent_id: str, number: int | None, *, destroyed: bool = False
+) -> Answer:
     limit, before = page_limit(call), cursor(call, int)
     if number is None:
         return Answer(profile=profile)
     before = NEWEST if before is None else before
     rows = await call.core.store.fetch(conversations.page_before(number, before, limit + 1))
     id = conversation_id(number, agent_id)
-    messages = [message_record(from_row(row), None, id) for row in reversed(rows[:limit])]
+    said = [row._replace(of_destroyed=True) for row in rows] if destroyed else rows
+    messages = [message_record(from_row(row), None, id) for row in reversed(said[:limit])]
     older = next_cursor(call, rows[limit - 1].seq) if len(rows) > limit else None
     return Answer(profile=profile, content=messages, next=older)
 

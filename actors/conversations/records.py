@@ -8,8 +8,8 @@ from persistence.conversations import ConversationRow
 
 def message_record(message: Utterance, zone: str | None = None, conversation: str | None = None) -> Record:
     """Return the record of a message (docs/contract.md, "Records"); it is in a zone or in a conversation."""
-    id, role, name, content, seq, at, sources, mark = message
-    return {
+    id, role, name, content, seq, at, sources, mark, of_destroyed = message
+    record: Record = {
         "id": id,
         "role": role,
         "name": name,
@@ -21,6 +21,9 @@ def message_record(message: Utterance, zone: str | None = None, conversation: st
         "mark": mark,
         "sources": [source.record() for source in sources],
     }
+    if of_destroyed and role == "agent":
+        record["destroyed_agent"] = name
+    return record
 
 
 def conversation_record(row: ConversationRow) -> Record:

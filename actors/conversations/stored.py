@@ -38,7 +38,7 @@ def append(conversation_id: int, message: Utterance, answers: int | None = None)
 
 def columns_of(message: Utterance) -> tuple[int, str, str, str, str, str | None, int]:
     """Return the values of a message's row, in the order of `MessageRow`."""
-    id, role, name, content, seq, at, sources, _ = message
+    id, role, name, content, seq, at, sources, *_ = message
     stored = orjson.dumps([source.record() for source in sources]).decode() if sources else None
     return seq, id, role, name, content, stored, at
 
@@ -54,6 +54,7 @@ def from_row(row: MessageRow) -> Utterance:
         at=row.at,
         sources=tuple(Source.from_record(source) for source in orjson.loads(row.sources or b"[]")),
         mark=_MARKS[row.mark],
+        of_destroyed=row.of_destroyed,
     )
 
 

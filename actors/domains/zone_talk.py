@@ -32,6 +32,9 @@ from persistence.store import Store, Write
 MAX_ENGINES = 32
 """The number of messages of one domain that may wait for engines in tasks; one more is refused at once."""
 
+_Line = tuple[Utterance, str | None]
+"""A message to store, and the id of the agent that says it."""
+
 
 class Zone:
     """A zone with its last messages and its archive."""
@@ -188,7 +191,7 @@ class ZoneTalk:
     ) -> AsyncFuture[Said]:
         """Store a message with the replies of an instant engine."""
         said, new = self._said(zone, message)
-        replies: list[Utterance] = []
+        replies: list[_Line] = []
         notes: list[Write] = []
         echoing: list[tuple[Utterance, Reply]] = []
         failed: ServiceError | None = None
@@ -197,15 +200,14 @@ class ZoneTalk:
                 failed = failed or reply
                 continue
             seq = zone.row.last_seq + 1 + len(new) + len(replies)
-            replies.append(
-                new_message(self._host.key, "agent", persona.name, reply.text, seq, self._clock(), reply.sources)
-            )
+            line = new_message(self._host.key, "agent", persona.name, reply.text, seq, self._clock(), reply.sources)
+            replies.append((line, persona.id))
             if memories:
-                notes += ZONE_QUOTES.notes(zone.row.id, replies[-1], memories)
+                notes += ZONE_QUOTES.notes(zone.row.id, line, memories)
             if reply.echoes:
-                echoing.append((replies[-1], reply))
+                echoing.append((line, reply))
         unanswered = failed is not None and message.spoken_to
-        outcome = None if unanswered else Said(said, replies[0] if message.spoken_to else None)
+        outcome = None if unanswered else Said(said, replies[0][0] if message.spoken_to else None)
         notes += _of_receipt(receipt, outcome, said)
         for repeating, reply in echoing:
             notes += ZONE_QUOTES.unseen_notes(zone.row.id, repeating, reply, None if outcome is None else receipt)
@@ -263,39 +265,37 @@ class ZoneTalk:
         if answer is not None:
             beside += _of_receipt(message.receipt, said, message.said)
         beside += ZONE_QUOTES.unseen_notes(zone.row.id, reply, outcome, message.receipt)
-        stored = self._store(zone, reply, beside=beside)
+        stored = self._store(zone, (reply, message.persona.id), beside=beside)
         if answer is not None:
             stored.then(lambda done: answer.fail(done.error) if done.error else answer.set(said))
 
     # storing
 
-    def _said(self, zone: Zone, message: SayInZone) -> tuple[Utterance, tuple[Utterance, ...]]:
+    def _said(self, zone: Zone, message: SayInZone) -> tuple[Utterance, tuple[_Line, ...]]:
         """Return the user's message, and the messages to store: none if it is stored already."""
         if message.resumes is not None:
             return message.resumes, ()
         said = new_message(
             self._host.key, "user", message.user_name, message.content, zone.row.last_seq + 1, self._clock()
         )
-        return said, (said,)
+        return said, ((said, None),)
 
-    def _store(
-        self, zone: Zone, *messages: Utterance, beside: Iterable[Write], said: Said | None = None
-    ) -> AsyncFuture[Any]:
+    def _store(self, zone: Zone, *lines: _Line, beside: Iterable[Write], said: Said | None = None) -> AsyncFuture[Any]:
         """Add messages to the zone in memory and, with their other writes, as one unit in the store.
 
         The future resolves to `said`.
         """
         host, row = self._host, zone.row
         zone_id, name = row.id, row.name
-        if messages:
-            zone.row = ZoneRow(zone_id, name, row.created_at, messages[-1].seq)
+        if lines:
+            zone.row = ZoneRow(zone_id, name, row.created_at, lines[-1][0].seq)
         writes: list[Write] = []
         numbered: list[tuple[int, Utterance]] = []
-        for message in messages:
+        for message, agent_id in lines:
             zone.window.append(message)
             number = host.next_number()
             numbered.append((number, message))
-            writes.append(zones.append(zone_id, number, *columns_of(message)))
+            writes.append(zones.append(zone_id, number, *columns_of(message), agent_id))
 
         def applied() -> None:
             if self._streams.is_read(host.key):

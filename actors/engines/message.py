@@ -47,6 +47,7 @@ class Utterance(NamedTuple):
     """One message of a conversation, by `name`; `at` is Unix time in milliseconds.
 
     `mark`: the reply was cancelled and is not whole, or the message was imported with a client's history.
+    `of_destroyed`: it was read for a client, when the agent that said it had been destroyed.
     """
 
     id: str
@@ -57,3 +58,4 @@ class Utterance(NamedTuple):
     at: int
     sources: tuple[Source, ...] = ()
     mark: Literal["cancelled", "imported"] | None = None
+    of_destroyed: bool = False

@@ -28,13 +28,13 @@ def nullable(schema: Schema) -> Schema:
     return {**schema, "nullable": True}
 
 
-def record(description: str, /, **properties: Schema) -> Schema:
-    """Return the schema of an object with all members required."""
+def record(description: str, optional: dict[str, Schema] | None = None, /, **properties: Schema) -> Schema:
+    """Return the schema of an object with all members required but the optional ones."""
     return {
         "type": "object",
         "description": description,
         "required": list(properties),
-        "properties": properties,
+        "properties": properties | (optional or {}),
     }
 
 
@@ -67,11 +67,16 @@ _MEMORY = {
     "id": ident("mem"),
     "name": text(),
     "text": nullable(text("Null when censored.")),
-    "author": nullable(text("The agent that loaded it; null if that agent is gone.")),
+    "author": nullable(text("The agent that loaded it; null once that is destroyed.")),
     "censored": flag(),
     "created_at": TIME,
     "updated_at": TIME,
 }
+
+_OF_AGENT = {
+    "destroyed_agent": text("The agent that it is from, by name; present only if that has been destroyed since.")
+}
+"""What the records of what an agent said may have."""
 
 RECORDS: dict[str, tuple[str, Schema]] = {
     "own_user": (
@@ -215,11 +220,12 @@ RECORDS: dict[str, tuple[str, Schema]] = {
         "RemovedMemories",
         record("The result of a removal.", memories=number("The number of memories removed.")),
     ),
-    "memory": ("Memory", record("A named text in a bank.", **_MEMORY)),
+    "memory": ("Memory", record("A named text in a bank.", _OF_AGENT, **_MEMORY)),
     "recalled": (
         "RecalledMemory",
         record(
             "A memory that was found.",
+            _OF_AGENT,
             **_MEMORY,
             score={"type": "number", "description": "Higher fits better; orders the memories of one answer."},
             answers=flag("Whether it answers the text as a question; a chat quotes only such memories."),
@@ -229,6 +235,7 @@ RECORDS: dict[str, tuple[str, Schema]] = {
         "Message",
         record(
             "A message of a conversation or of a zone.",
+            _OF_AGENT,
             id=ident("msg"),
             role=text(enum=["user", "agent"]),
             name=text("The name of its author at that time."),

@@ -217,3 +217,14 @@ async def test_a_user_without_an_agent_is_led_to_making_one(console: Console, us
     dialog = page.get_by_role("dialog")
     await dialog.get_by_role("link", name="make one first").click()
     await expect(page.get_by_role("heading", name="Agents", level=1)).to_be_visible()
+
+
+async def test_a_memory_names_its_destroyed_author(console: Console, user: Client, unique: str):
+    bank = await bank_of(user, unique)
+    helper = f"{unique}-helper"
+    await user.agent(helper, select=False)
+    (await user.command("MB_Load", target={"bank": bank, "agent": helper}, vx={"name": "Moon"}, content=MOON)).ok()
+    (await user.command("AP_Destroy", target={"agent": helper})).ok()
+    page = await console.window(user, f"/console/banks/{bank}")
+    await expect(memory(page, "Moon")).to_contain_text(f"by {helper} (destroyed)")
+    await expect(memory(page, "Moon").get_by_role("link")).to_have_count(0)

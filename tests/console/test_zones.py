@@ -346,3 +346,18 @@ async def test_a_domain_that_is_not_there_is_told_once(console: Console, user: C
     await no_serious_violations(page)
     await page.get_by_role("link", name="All domains").click()
     await expect(page.get_by_role("heading", name="Zones", level=1)).to_be_visible()
+
+
+async def test_what_a_destroyed_agent_said_is_marked(console: Console, user: Client, nobody: Client, unique: str):
+    domain = await domain_of(user, unique)
+    other = await reader_of(nobody, domain, unique)
+    for client, agent in ((other, "brass"), (user, "scout")):
+        target = {"domain": domain, "agent": f"{unique}-{agent}"}
+        (await client.command("AP_Chat", target=target, content="Hello")).ok()
+    (await other.command("AP_Destroy", target={"agent": f"{unique}-brass"})).ok()
+    page = await console.window(user, f"/console/zones/{domain}")
+    await expect(messages(page)).to_have_count(4)
+    destroyed = messages(page).filter(has=page.get_by_text("destroyed", exact=True))
+    await expect(destroyed).to_have_count(1)
+    await expect(destroyed).to_contain_text(f"{unique}-brass")
+    await no_serious_violations(page)

@@ -459,8 +459,8 @@ TALK = (
     call(conversations.unchanged, 1, [(1, f"Hello, {OTHER_SIDE}"), (3, "Again?")]),
     call(conversations.unchanged, 1, [(1, "Hello")]),
     *(
-        call(zones.append, "zon_1", seq + 1, seq, f"msg_z{seq}", "agent", "Scout", f"far {seq}", quoted, 110 + seq)
-        for seq, quoted in ((1, sources("far")), (2, None), (3, sources("far", "near")))
+        call(zones.append, "zon_1", seq + 1, seq, f"msg_z{seq}", "agent", "Scout", f"far {seq}", quoted, 110 + seq, id)
+        for seq, quoted, id in ((1, sources("far"), "agt_1"), (2, None, None), (3, sources("far", "near"), "agt_3"))
     ),
     call(zones.append, "zon_2", 6, 1, "msg_z4", "user", "Ada", "up", None, 115),
     call(zones.append, "zon_9", 7, 1, "msg_z5", "user", "Ada", "up", None, 115),

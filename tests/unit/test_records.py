@@ -42,6 +42,7 @@ SCHEMAS: dict[str, Any] = DOCUMENT["components"]["schemas"]
 USER = UserRow("usr_1", "ada", None, None, "hash", "free", None, 0)
 QUOTA = QuotaStatus("free", 100, 1, 86_400_000)
 SESSION = SessionRow("ses_1", "usr_1", "ada", b"", 0, 0)
+MEMORY = MemoryRow(1, "mem_1", "moon", "text", "agt_1", None, None, 0, 0, 0, "scout")
 DELIVERY = DeliveryRow(1, "dlv_1", 1, "whe_1", "e", "webhook.test", "succeeded", None, 0)
 
 
@@ -96,16 +97,17 @@ RECORDS: dict[str, tuple[Record, Any]] = {
         SCHEMAS["AgentStanding"]["properties"]["offers"]["items"],
     ),
     "memory_record": (
-        memory_record(MemoryRow(1, "mem_1", "moon", "text", None, None, None, 0, 0, 0)),
-        SCHEMAS["Memory"],
+        memory_record(MEMORY),
+        shown_whole(SCHEMAS["Memory"]),
     ),
     "recalled_record": (
-        recalled_record(
-            RecalledMemory(MemoryRow(1, "mem_1", "moon", "text", None, None, None, 0, 0, 0), 1.5, 0.5, True)
-        ),
-        SCHEMAS["RecalledMemory"],
+        recalled_record(RecalledMemory(MEMORY, 1.5, 0.5, True)),
+        shown_whole(SCHEMAS["RecalledMemory"]),
     ),
-    "message_record": (message_record(Utterance("msg_1", "user", "ada", "Hello", 1, 0)), SCHEMAS["Message"]),
+    "message_record": (
+        message_record(Utterance("msg_1", "agent", "scout", "Hello", 1, 0, of_destroyed=True)),
+        shown_whole(SCHEMAS["Message"]),
+    ),
     "conversation_record": (
         conversation_record(ConversationRow(1 << 62, "usr_1", "agt_1", "scout", True, None, None, None, 0, 2, 0, 1)),
         SCHEMAS["Conversation"],
@@ -145,6 +147,15 @@ def differences(found: Any, schema: dict[str, Any], path: str = "") -> Iterator[
 def test_a_record_has_the_members_of_its_schema(name: str):
     found, schema = RECORDS[name]
     assert list(differences(found, schema, name)) == []
+
+
+def test_records_of_living_agents_and_of_users_have_the_members_that_are_always_there():
+    said = [
+        Utterance("msg_1", "agent", "scout", "Hello", 1, 0),
+        Utterance("m", "user", "ada", "H", 1, 0, (), None, True),
+    ]
+    assert [set(message_record(message)) for message in said] == [set(SCHEMAS["Message"]["required"])] * 2
+    assert set(memory_record(MEMORY._replace(destroyed_author=None))) == set(SCHEMAS["Memory"]["required"])
 
 
 def test_every_record_is_compared():

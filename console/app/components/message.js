@@ -19,7 +19,7 @@ export function Message({ message, own, writing = false, names }) {
 }
 
 function draw(message, own, writing, names) {
-  const { role, name, at, content, mark, sources = [] } = message;
+  const { role, name, at, content, mark, destroyed_agent: destroyed, sources = [] } = message;
   const [kind, word, meaning] = MARKS[mark] ?? [];
   return html`<article class=${`message ${own ? "own" : role}`} aria-label=${`${name}${at ? "" : ", now"}`} aria-busy=${writing ? "true" : undefined}>
     <span class="avatar" aria-hidden="true">${name.slice(0, 1).toUpperCase()}</span>
@@ -28,6 +28,7 @@ function draw(message, own, writing, names) {
         <strong>${name}</strong>${role === "agent" && html`<${Badge} kind="accent">agent<//>`}
         ${at && html`<span class="fine"><${Time} at=${at} /></span>`}
         ${mark && html`<span title=${meaning}><${Badge} kind=${kind ?? "neutral"}>${word ?? mark}<//></span>`}
+        ${destroyed && html`<span title="The agent that said it has been destroyed since."><${Badge}>destroyed<//></span>`}
       </header>
       <div class="message-text">${content === "" && writing
         ? html`<p class="writing"><span class="spinner" aria-hidden="true"></span>${writing}</p>`

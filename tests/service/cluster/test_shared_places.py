@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.gateway import Client
 from tests.support.roaming import Entries
 
 
@@ -41,3 +42,37 @@ async def test_zones_and_banks_are_shared_across_nodes(entries: Entries, unique:
     assert repeated.headers["Idempotency-Replayed"] == "true"
     (await host.command("DM_Kick", target={"domain": domain, "agent": visitor})).ok()
     (await there.command("ZN_Post", target={"domain": domain}, content="Still here?")).refused(3000, 404)
+
+
+@pytest.mark.parametrize("entry", range(3))
+async def test_what_a_destroyed_agent_said_is_marked_on_each_node(entries: Entries, unique: str, entry: int):
+    owner, guest = await entries.user_on(0, f"{unique}-owner"), await entries.user_on(1, f"{unique}-guest")
+    keeper, visitor, domain, bank = (f"{unique}-{name}" for name in ("keeper", "visitor", "domain", "bank"))
+    host, there = owner.through[entry], guest.through[(entry + 1) % 3]
+    await host.agent(keeper)
+    await there.agent(visitor, access="public")
+    (await host.command("DM_Create", vx={"name": domain, "description": "A place"})).ok()
+    (await host.command("DM_Invite", target={"domain": domain, "agent": visitor})).ok()
+    (await there.command("DM_Join", target={"domain": domain, "agent": visitor})).ok()
+    (await host.command("MB_Create", target={"agent": keeper}, vx={"name": bank, "description": "Notes"})).ok()
+    share = {"bank": bank, "agent": visitor}
+    (await host.command("MB_Permissions", target=share, vx={"permission": "write"})).ok()
+    (await there.command("MB_Accept", target=share)).ok()
+    (await there.command("MB_Load", target=share, vx={"name": "moon"}, content="The Moon is far away.")).ok()
+    (await host.command("AP_Chat", target={"agent": visitor, "domain": domain}, content="Hello")).ok()
+    chat = (await host.command("AP_Chat", target={"agent": visitor}, content="Hello")).ok().content
+    reads: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("ZN_Read", {"target": {"domain": domain}}),
+        ("AP_History", {"target": {"conversation": chat[0]["conversation"]}}),
+        ("MB_Recall", {"target": {"bank": bank}, "content": "Where is the Moon?"}),
+        ("MB_Read", {"target": {"bank": bank}}),
+    )
+
+    async def names(client: Client) -> list[str | None]:
+        answers = [(await client.command(service, **body)).ok().content for service, body in reads]
+        return [content[-1].get("destroyed_agent") for content in answers]
+
+    assert await names(host) == [None] * 4
+    (await there.command("AP_Destroy", target={"agent": visitor})).ok()
+    for client in owner.through:
+        assert await names(client) == [visitor] * 4

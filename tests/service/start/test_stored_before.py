@@ -233,3 +233,17 @@ async def test_a_stored_user_is_destroyed_with_all_it_owns(nobody: Client):
     amelia = stored_session(nobody, "amelia")
     listed = (await amelia.command("DM_List")).ok().profile
     assert [domain["name"] for domain in listed] == ["observatory"]
+
+
+async def test_what_its_agents_had_said_is_marked_in_private_but_not_in_zones_where_only_their_names_were_stored(
+    nobody: Client,
+):
+    amelia = stored_session(nobody, "amelia")
+    (conversation,) = [one for one in (await amelia.command("CV_List")).ok().profile if one["agent"] == "tinker"]
+    target = {"conversation": conversation["id"]}
+    asked, replied = (await amelia.command("AP_History", target=target)).ok().content
+    assert ("destroyed_agent" in asked, replied["destroyed_agent"]) == (False, "tinker")
+    watch = {"domain": "observatory", "zone": "night-watch"}
+    said = (await amelia.command("ZN_Read", target=watch)).ok().content
+    assert "tinker" in {message["name"] for message in said}
+    assert not [message for message in said if "destroyed_agent" in message]

@@ -198,10 +198,12 @@ class Memory:
     text: str | None
     """Null when censored."""
     author: str | None
-    """The agent that loaded it; null if that agent is gone."""
+    """The agent that loaded it; null once that is destroyed."""
     censored: bool
     created_at: datetime
     updated_at: datetime
+    destroyed_agent: str | None = None
+    """The agent that it is from, by name; present only if that has been destroyed since."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +215,7 @@ class RecalledMemory:
     text: str | None
     """Null when censored."""
     author: str | None
-    """The agent that loaded it; null if that agent is gone."""
+    """The agent that loaded it; null once that is destroyed."""
     censored: bool
     created_at: datetime
     updated_at: datetime
@@ -221,6 +223,8 @@ class RecalledMemory:
     """Higher fits better; orders the memories of one answer."""
     answers: bool
     """Whether it answers the text as a question; a chat quotes only such memories."""
+    destroyed_agent: str | None = None
+    """The agent that it is from, by name; present only if that has been destroyed since."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,6 +264,8 @@ class Message:
     """`cancelled`: a reply that is not whole, or a message whose reply was cancelled before it began. `imported`:
     from a client's history."""
     sources: tuple[Source, ...]
+    destroyed_agent: str | None = None
+    """The agent that it is from, by name; present only if that has been destroyed since."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -54,7 +54,7 @@ function Nothing({ pages, q, name }) {
 function Memory({ memory, view, best, changed }) {
   const [open, setOpen] = useState(null);
   const close = () => setOpen(null);
-  const { name, text, author, censored } = memory;
+  const { name, text, author, censored, destroyed_agent: destroyed } = memory;
   const admin = includes(view.permission, "admin");
   const own = author !== null && view.mine.has(author);
   const act = async () => {
@@ -69,7 +69,7 @@ function Memory({ memory, view, best, changed }) {
     </div>
     ${censored ? html`<p class="quiet">Its text was erased for good.</p>` : html`<${Text} of=${text} />`}
     <div class="memory-foot">
-      <span class="fine">${author ? html`by <${Link} href=${to("agents", author)}>${author}<//>` : "by a destroyed agent"},${" "}
+      <span class="fine">${author ? html`by <${Link} href=${to("agents", author)}>${author}<//>` : destroyed ? `by ${destroyed} (destroyed)` : "by a destroyed agent"},${" "}
         <${Time} at=${memory.updated_at} relative /></span>
       <span class="row-actions">
         ${includes(view.permission, "write") && !censored && html`<${Act} label="Replace" name=${name} onClick=${() => setOpen("replace")} />`}
