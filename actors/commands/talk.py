@@ -202,10 +202,8 @@ async def _again(call: Call, agent_id: str, saying: Saying, key: RunKey, known: 
     if not rows or not of_user or of_user[0].agent_id != agent_id:
         raise no_such_conversation()
     row, said = of_user[0], from_row(rows[0][1])
-    replies, name = (
-        await store.fetch(conversations.reply_to(row.number, said.seq)),
-        conversation_id(row.number, agent_id),
-    )
+    name = conversation_id(row.number, agent_id)
+    replies = await store.fetch(conversations.reply_to(row.number, said.seq))
     if not replies and said.mark == "cancelled":
         raise nothing_said().of_run(run_of(said.id), name)
     if not replies:

@@ -20,6 +20,7 @@ TABLES = (
     "bindings",
     "run_keys",
     "failed_runs",
+    "push_configs",
     "zone_messages",
     "documents",
     "document_parts",
