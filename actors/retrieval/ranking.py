@@ -7,8 +7,8 @@ ln(1 + (N - n + 0.5) / (n + 0.5)), which is never negative.
 A text that is a part of another (the turn of a dialogue, the part of a document) is found by the words of the parts
 beside it, too: an answer seldom repeats the question. Each term of a question counts once for a text, where it
 weighs most: in the text itself, in a part beside it, or anywhere in the same whole. Then the texts are raised that hold
-the kind of answer which the question asks for, and those that only ask are lowered. The constants are tuned on the
-development half of bench/dialogues (docs/performance.md, "Recall").
+the kind of answer which the question asks for, and those that end with a question are lowered. The constants are tuned
+on the development half of bench/dialogues (docs/performance.md, "Recall").
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from functools import lru_cache
 from math import log
 from typing import NamedTuple
 
-from actors.text.answer_kinds import DATE, NUMBER, ONLY_ASKS
+from actors.text.answer_kinds import ASKS, DATE, NUMBER, ONESELF
 
 K1 = 1.2
 B = 0.4
@@ -40,11 +40,11 @@ IN_WHOLE = 0.2
 IN_CONTEXT = 48
 """The number of best texts whose terms count for the texts around them."""
 
-HOLDS_ANSWER = {NUMBER: 1.5, DATE: 1.3}
+HOLDS_ANSWER = {NUMBER: 1.5, DATE: 1.3, ONESELF: 1.3}
 """What the score of a text is multiplied by that holds the kind of answer which the question asks for."""
 
 OF_QUESTIONS = 0.6
-"""What the score of a text is multiplied by that only asks."""
+"""What the score of a text is multiplied by that ends with a question."""
 
 Gains = dict[str, float]
 """The terms of a question that count for a text, each with its contribution to the text's score."""
@@ -114,11 +114,11 @@ def factors(
 
     Args:
         kinds: the kinds of answers that the question asks for.
-        having: the texts that hold a kind of answer, or that only ask.
+        having: the texts that hold a kind of answer, or that end with a question.
         numbers: the texts that were found.
     """
     found: dict[int, float] = {}
-    for kind, factor in ((ONLY_ASKS, OF_QUESTIONS), *[(kind, HOLDS_ANSWER[kind]) for kind in kinds]):
+    for kind, factor in ((ASKS, OF_QUESTIONS), *[(kind, HOLDS_ANSWER[kind]) for kind in kinds]):
         if kind in having:
             for number in numbers & having[kind]:
                 found[number] = found.get(number, 1.0) * factor
