@@ -10,7 +10,7 @@ from actors.errors import NotPermitted
 from actors.ids import new_id, new_number
 from actors.slices import Steps
 from actors.text import answer_kinds, tokenizer
-from actors.text.answer_kinds import ONLY_ASKS
+from actors.text.answer_kinds import ASKS
 from persistence import documents, memories, search_index
 from persistence.banks import BankRow
 from persistence.memories import MemoryRow, Part
@@ -55,10 +55,10 @@ def memory_terms(name: str, text: str) -> Steps[tuple[str, ...]]:
     named = tokenizer.terms(tokenizer.split(name))
     words = yield from tokenizer.splitting(text)
     stated = yield from tokenizer.terming(words)
-    if len(text) <= tokenizer.SLICE_CHARS and dialogue_acts.only_asks(text):
-        kinds = [ONLY_ASKS]
-    else:
-        kinds = answer_kinds.held(words[_words_of_stamp(text) :][: tokenizer.SLICE_CHARS])
+    said = words[_words_of_stamp(text) :][: tokenizer.SLICE_CHARS]
+    kinds = answer_kinds.held(said) + answer_kinds.of_oneself(said)
+    if len(text) <= tokenizer.SLICE_CHARS and dialogue_acts.ends_asking(text):
+        kinds.append(ASKS)
     return (*named, *named, *stated, *tokenizer.months(f"{name} {text}"), *kinds)
 
 

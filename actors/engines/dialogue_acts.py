@@ -105,6 +105,7 @@ _REQUEST_VERBS = lexicon("tell show give remind sag sage zeig erzähl gib dis mo
 _ME = lexicon("me us mir uns moi nous")
 
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
+_AFTER_MARKS = " \n\t\"'”’»)"
 _QUESTION_MARK = re.compile(r"¿|[?？؟](?=$|[\s\"'”’»)\]!?]|[^\x00-\x7f])")
 _CJK_QUESTION = re.compile(r"[吗嗎呢か][。.]?$")
 _STOP = re.compile(r"[.!?؟…。！？\r\n\v\f\x85\u2028\u2029]+[\"'”’»)\]]*\s*")
@@ -158,6 +159,11 @@ def asks(text: str, words: list[str]) -> bool:
     if first in _QUESTION_WORDS:
         return following not in _NO_QUESTION and not text.endswith((".", "!"))
     return first in _VERBS_THAT_ASK and following != "not" and not text.endswith((".", "!"))
+
+
+def ends_asking(text: str) -> bool:
+    """Return whether a text ends with a question, in quotation marks or not."""
+    return text.rstrip(_AFTER_MARKS).endswith(_QUESTION_MARKS)
 
 
 def only_asks(text: str) -> bool:

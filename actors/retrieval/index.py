@@ -12,7 +12,7 @@ from actors.retrieval.question import Judge, Question
 from actors.retrieval.ranking import IN_CONTEXT, K1, B, Gains, Matched, best_of, factors, in_order, rarity
 from actors.retrieval.ranking import in_context as with_context
 from actors.text import tokenizer
-from actors.text.answer_kinds import ONLY_ASKS
+from actors.text.answer_kinds import ASKS
 
 MAX_TERMS_PER_TEXT = 1_024
 """The number of distinct terms of a text that are indexed, the first ones; bounds the memory of hostile texts."""
@@ -179,7 +179,7 @@ class Index:
         own = self._own(leading)
         places = self._places
         replaced = shares_of([(term, asked) for term, asked, _, _ in known if term != asked])
-        raises = question.kinds or ONLY_ASKS in self._postings  # the order of some texts
+        raises = any(map(self._postings.__contains__, (ASKS, *question.kinds)))  # some texts are raised or lowered
         wanted = max(context, limit) if places else _TO_RAISE * limit if raises else limit
         best = best_of(own, [numbers for _, _, _, numbers in leading], wanted)
         raised = self._factors(question, {number for _, number in best}) if raises and not places else {}
@@ -197,7 +197,7 @@ class Index:
 
     def _factors(self, question: Question, found: AbstractSet[int]) -> dict[int, float]:
         """Return what the scores of some texts are multiplied by, for what they hold; this is looked up once."""
-        for kind in (ONLY_ASKS, *question.kinds):
+        for kind in (ASKS, *question.kinds):
             if kind in self._postings and kind not in self._holding:
                 self._holding[kind] = frozenset(self._postings[kind])
         return factors(question.kinds, self._holding, found)

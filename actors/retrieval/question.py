@@ -25,8 +25,8 @@ MAYBE_OF_MANY: Final = 0.55
 SURE: Final = 0.51
 """The smallest share of a question's terms, all counted alike, of an answer without doubt."""
 
-_FEW = 40  # texts, among which the rarity of a term says nothing
-_MANY = 300
+_LOG_FEW = log(40)  # texts, among which the rarity of a term says nothing
+_LOG_MANY = log(300)
 _MAX_ASKED = 6.0  # terms that an answer to a long question has to account for
 _LIGHT = 0.3  # the weight of a word that says little about the subject
 OTHER_FORM: Final = 0.8
@@ -122,23 +122,22 @@ class Question:
             texts: the number of texts that were searched.
             having: the number of them with each term of the question; terms that none has may be left out.
         """
-        answer_weights = self._weights
-        rare_weights, enough = answer_weights, 0.0
-        trust = (log(max(texts, 1)) - log(_FEW)) / (log(_MANY) - log(_FEW))
-        if trust > 0:
-            trust = min(trust, 1.0)
-            little, much = 1 - trust, trust / rarity(texts, 0)
-            rare_weights = {
-                term: weight * (little + much * rarity(texts, having.get(term, 0)))
-                for term, weight in answer_weights.items()
-            }
-            total = min(sum(rare_weights.values()), _MAX_ASKED)
-            enough = total * (MAYBE + trust * (MAYBE_OF_MANY - MAYBE))
-        weights = {
-            term: (weight / self._terms_total, answer_weights[term] / self._total, rare_weights[term])
-            for term, weight in self.terms.items()
-        }
-        return Judge(weights, enough)
+        answer_weights, of_terms, of_answers = self._weights, self._terms_total, self._total
+        weights: dict[str, tuple[float, float, float]] = {}
+        trust = (log(max(texts, 1)) - _LOG_FEW) / (_LOG_MANY - _LOG_FEW)
+        if trust <= 0:
+            for term, weight in self.terms.items():
+                weights[term] = weight / of_terms, answer_weights[term] / of_answers, 0.0
+            return Judge(weights, 0.0)
+        trust = min(trust, 1.0)
+        little, much = 1 - trust, trust / rarity(texts, 0)
+        total = 0.0
+        for term, weight in self.terms.items():
+            of_answer = answer_weights[term]
+            by_rarity = of_answer * (little + much * rarity(texts, having.get(term, 0)))
+            weights[term] = weight / of_terms, of_answer / of_answers, by_rarity
+            total += by_rarity
+        return Judge(weights, min(total, _MAX_ASKED) * (MAYBE + trust * (MAYBE_OF_MANY - MAYBE)))
 
     def reading(self, text: str) -> Steps[tuple[float, bool]]:
         """Read a text; return its share of the question's terms and whether it answers the question.

@@ -7,8 +7,8 @@ ln(1 + (N - n + 0.5) / (n + 0.5)), which is never negative.
 A text that is a part of another (the turn of a dialogue, the part of a document) is found by the words of the parts
 beside it, too: an answer seldom repeats the question. Each term of a question counts once for a text, where it
 weighs most: in the text itself, in a part beside it, or anywhere in the same whole. Then the texts are raised that hold
-the kind of answer which the question asks for, and those that only ask are lowered. The constants are tuned on the
-development half of bench/dialogues (docs/performance.md, "Recall").
+the kind of answer which the question asks for, and those that end with a question are lowered. The constants are tuned
+on the development half of bench/dialogues (docs/performance.md, "Recall").
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from functools import lru_cache
 from math import log
 from typing import NamedTuple
 
-from actors.text.answer_kinds import DATE, NUMBER, ONLY_ASKS
+from actors.text.answer_kinds import ASKS, DATE, NUMBER, ONESELF
 
 K1 = 1.2
 B = 0.4
@@ -40,11 +40,11 @@ IN_WHOLE = 0.2
 IN_CONTEXT = 48
 """The number of best texts whose terms count for the texts around them."""
 
-HOLDS_ANSWER = {NUMBER: 1.5, DATE: 1.3}
+HOLDS_ANSWER = {NUMBER: 1.5, DATE: 1.3, ONESELF: 1.3}
 """What the score of a text is multiplied by that holds the kind of answer which the question asks for."""
 
 OF_QUESTIONS = 0.6
-"""What the score of a text is multiplied by that only asks."""
+"""What the score of a text is multiplied by that ends with a question."""
 
 Gains = dict[str, float]
 """The terms of a question that count for a text, each with its contribution to the text's score."""
@@ -77,8 +77,10 @@ def in_context(matched: Sequence[Matched], number_at: Callable[[tuple[str, int]]
         number_at: finds the text that is a certain part of a whole.
     """
     found: dict[int, Gains] = {}
-    members: dict[str, list[int]] = {}
     strongest: dict[str, Gains] = {}
+    for _, whole, part, gains in matched:
+        if part and whole:
+            _raise(strongest.setdefault(whole, {}), gains, IN_WHOLE)
     for number, whole, part, gains in matched:
         if not part:
             found[number] = gains
@@ -87,17 +89,13 @@ def in_context(matched: Sequence[Matched], number_at: Callable[[tuple[str, int]]
             beside = number_at((whole, part + distance)) if distance else number
             if beside is None:
                 continue
-            if beside in found:
-                _raise(found[beside], gains, weight)
-                continue
-            found[beside] = {term: weight * gain for term, gain in gains.items()}
-            if whole:
-                members.setdefault(whole, []).append(beside)
-        if whole:
-            _raise(strongest.setdefault(whole, {}), gains, IN_WHOLE)
-    for whole, best in strongest.items():
-        for number in members[whole]:
-            _raise(found[number], best, 1.0)
+            known = found.get(beside)
+            if known is None:
+                known = found[beside] = strongest[whole].copy() if whole else {}
+            for term, gain in gains.items():  # as `_raise` does, without 200 calls
+                weighed = weight * gain
+                if weighed > known.get(term, 0.0):
+                    known[term] = weighed
     return found
 
 
@@ -116,11 +114,11 @@ def factors(
 
     Args:
         kinds: the kinds of answers that the question asks for.
-        having: the texts that hold a kind of answer, or that only ask.
+        having: the texts that hold a kind of answer, or that end with a question.
         numbers: the texts that were found.
     """
     found: dict[int, float] = {}
-    for kind, factor in ((ONLY_ASKS, OF_QUESTIONS), *[(kind, HOLDS_ANSWER[kind]) for kind in kinds]):
+    for kind, factor in ((ASKS, OF_QUESTIONS), *[(kind, HOLDS_ANSWER[kind]) for kind in kinds]):
         if kind in having:
             for number in numbers & having[kind]:
                 found[number] = found.get(number, 1.0) * factor

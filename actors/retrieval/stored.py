@@ -14,7 +14,7 @@ from actors.retrieval.index import MAX_POSTINGS
 from actors.retrieval.question import Question
 from actors.retrieval.ranking import BESIDE, IN_CONTEXT, K1, B, Gains, Matched, factors, in_context, rarity
 from actors.text import tokenizer
-from actors.text.answer_kinds import ONLY_ASKS
+from actors.text.answer_kinds import ASKS
 from persistence import search_index
 from persistence.search_index import Collection, Frequency
 from persistence.store import Reads, rows_of
@@ -100,7 +100,7 @@ def ranked(
     replaced = shares_of([(term, one.asked) for term, one in terms.items() if term != one.asked])
     gains = in_context(matched, numbers.get)
     holding: dict[str, set[int]] = {}
-    kinds = [*question.kinds, ONLY_ASKS]
+    kinds = [*question.kinds, ASKS]
     for term, document in (yield from rows_of(search_index.having(collection.number, kinds, list(gains)))):
         holding.setdefault(term, set()).add(document)
     raised = factors(question.kinds, holding, gains.keys())

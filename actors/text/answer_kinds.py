@@ -1,5 +1,7 @@
 """The kinds of answers that questions ask for and texts hold: "How many?" asks for a number, "When?" for a date.
 
+A question about oneself ("Where do I live?") asks for what a text says of oneself ("I live in Bern.").
+
 They are terms, too, with a space, so that no word is like them. They find no text: they raise those that are found.
 """
 
@@ -12,10 +14,12 @@ from actors.text.tokenizer import lexicon
 NUMBER: Final = "a number"
 DATE: Final = "a date"
 
-ONLY_ASKS: Final = "a question"
-"""The term of a text that only asks: it seldom answers."""
+ONESELF: Final = "of oneself"
 
-KINDS: Final[frozenset[str]] = frozenset((NUMBER, DATE, ONLY_ASKS))
+ASKS: Final = "a question"
+"""The term of a text that ends with a question: the answer mostly comes after it."""
+
+KINDS: Final[frozenset[str]] = frozenset((NUMBER, DATE, ONESELF, ASKS))
 
 _MAX_KNOWN_WORDS = 16_384
 
@@ -82,6 +86,16 @@ _A_DATE = lexicon(
     tag tage tagen datum monat jahr wochentag jour date mois année día fecha mes año"""
 )
 
+_I = lexicon(
+    """
+    i my mine myself we our ours ourselves
+    ich mein meine meinem meinen meiner meines wir unser unsere unserem unseren unserer
+    je j mon ma mes notre nos
+    yo mi mis mío mía nosotros nosotras nuestro nuestra nuestros nuestras
+    """
+)
+_I_OR_ME = _I | lexicon("me us mich mir uns moi nous mí")
+
 
 class _KindsOfWords(dict[str, tuple[str, ...]]):
     """A cache of the kinds of answers that words hold."""
@@ -113,14 +127,19 @@ _WHAT_FOLLOWS: dict[str, dict[str, str]] = (
 
 
 def held(words: Iterable[str]) -> list[str]:
-    """Return the kinds of answers that a text with these words (of `tokenizer.split`) holds."""
+    """Return which of a number and a date a text with these words (of `tokenizer.split`) holds."""
     kinds = set(map(_kinds_of.__getitem__, words))
     return [kind for kind in (NUMBER, DATE) if any(kind in of_word for of_word in kinds)] if kinds != _NONE else []
 
 
+def of_oneself(words: Iterable[str]) -> list[str]:
+    """Return ONESELF if someone speaks of themselves in a text with these words."""
+    return [] if _I_OR_ME.isdisjoint(words) else [ONESELF]
+
+
 def asked_for(words: Sequence[str]) -> list[str]:
     """Return the kinds of answers that a question with these words asks for."""
-    kinds: list[str] = []
+    kinds = [] if _I.isdisjoint(words) else [ONESELF]  # "Tell me who sold the bike" asks for nothing of oneself
     begun = False
     for place, word in enumerate(words, 1):
         what_follows = _WHAT_FOLLOWS.get(word)

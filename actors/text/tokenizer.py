@@ -17,7 +17,7 @@ from sys import intern
 from actors.slices import Steps
 from actors.text.languages import LANGUAGES, STEMMER_VERSION, is_function_word, language_of, stem
 
-VERSION = f"{STEMMER_VERSION}/4"
+VERSION = f"{STEMMER_VERSION}/5"
 """Names the rules of terms and the stemmer; recorded with each stored index, which is made anew for another one."""
 
 MAX_WORD = 64
@@ -83,13 +83,23 @@ _NAMES_OF_MONTHS = """
 _MONTHS = {form: forms[0] for forms in map(str.split, _NAMES_OF_MONTHS.split(",")) for form in forms}
 """The terms of months' names, without accents: one in all languages. English "may" is mostly another word."""
 
+_NAMES_OF_RELATIVES = """
+    mother mom moms mommy mum mums mummy mama mamma, father dad dads daddy papa,
+    grandmoth grandma grandmas granny, grandfath grandpa grandpas granddad grandad, child kid kids,
+    grandchild grandchildren grandkid grandkids, aunt auntie aunty
+"""
+_RELATIVES = {form: forms[0] for forms in map(str.split, _NAMES_OF_RELATIVES.split(",")) for form in forms}
+"""The terms of what people call their relatives, mostly in English; the first one is the stem of the usual word."""
+
 _MONTHS_IN_ORDER = tuple((name, "may") if name == "mai" else (name,) for name in dict.fromkeys(_MONTHS.values()))
+_DAY = re.compile(r"0?([1-9]|(?<!0)[1-9]\d)(?:st|nd|rd|th)?")  # of a month: 8, 08, 8th
 _DATE = re.compile(r"(?<!\d)\d{4}([-/])(0[1-9]|1[0-2])\1\d\d(?!\d)")
 _MAX_DATES = 32  # of a text, whose months are read
 _SYNONYMS = (
     dict.fromkeys(_NAMING - {"name"}, "name")
     | {"color": "colour", "colors": "colour", "favorite": "favourit", "favourite": "favourit"}
     | _MONTHS
+    | _RELATIVES
 )
 _SELF = lexicon("my am mein meinen ich bin mon m mi me")
 
@@ -252,8 +262,8 @@ def _term(word: str, language: str) -> str:
         return ""
     if (synonym := _SYNONYMS.get(plain)) and not (plain == "nombre" and language == "french"):  # there: a number
         return synonym
-    if word[0] > "\u2e7f" or (plain.isascii() and not plain.isalpha()):  # numbers and codes have no other form
-        return plain
+    if word[0] > "\u2e7f" or (plain.isascii() and not plain.isalpha()):  # other numbers and codes have no other form
+        return day[1] if (day := _DAY.fullmatch(plain)) else plain
     return _plain(stem(word, plain, language)) or plain
 
 

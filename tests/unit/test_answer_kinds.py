@@ -5,7 +5,7 @@ import pytest
 from actors.banks.loading import memory_terms
 from actors.slices import whole
 from actors.text import answer_kinds, tokenizer
-from actors.text.answer_kinds import DATE, KINDS, NUMBER, ONLY_ASKS
+from actors.text.answer_kinds import ASKS, DATE, KINDS, NUMBER, ONESELF
 
 
 def held(text: str) -> frozenset[str]:
@@ -24,6 +24,10 @@ def held(text: str) -> frozenset[str]:
         ("Which day is the course?", [DATE]),
         ("What did she say when he left?", []),
         ("Who sold the bike?", []),
+        ("How old is my dog?", [ONESELF, NUMBER]),
+        ("Wo wohne ich?", [ONESELF]),
+        ("Où est mon vélo ?", [ONESELF]),
+        ("¿Dónde está mi bici?", [ONESELF]),
         ("Wie alt ist Janas Mutter?", [NUMBER]),
         ("Wann zieht Jana um?", [DATE]),
         ("Combien a coûté le vélo ?", [NUMBER]),
@@ -32,16 +36,16 @@ def held(text: str) -> frozenset[str]:
         ("¿Cuándo sale el tren?", [DATE]),
     ],
 )
-def test_a_question_asks_for_a_number_or_a_date(question: str, kinds: list[str]):
+def test_a_question_asks_for_a_number_or_a_date_or_what_someone_says_of_themselves(question: str, kinds: list[str]):
     assert answer_kinds.asked_for(tokenizer.split(question)) == kinds
 
 
 @pytest.mark.parametrize(
     ("text", "kinds"),
     [
-        ("There are fourteen of us.", {NUMBER}),
+        ("There are fourteen of us.", {NUMBER, ONESELF}),
         ("Rent is 940 a month.", {NUMBER, DATE}),
-        ("We left on Friday.", {DATE}),
+        ("We left on Friday.", {DATE, ONESELF}),
         ("It was the 3rd.", {NUMBER, DATE}),
         ("Founded in 1984", {NUMBER, DATE}),
         ("Sie ist neunundsiebzig.", {NUMBER}),
@@ -50,11 +54,13 @@ def test_a_question_asks_for_a_number_or_a_date(question: str, kinds: list[str])
         ("It is blue.", set()),
         ("(8 May 2023) Ada: It is blue.", set()),
         ("[2023/05/20 (Sat) 02:21] Ada: There are two.", {NUMBER}),
-        ("Ada: What did you pay, 20?", {ONLY_ASKS}),
-        ("Ada: I paid 20 euros. And you?", {NUMBER}),
+        ("Ada: What did you pay, 20?", {NUMBER, ASKS}),
+        ("Ada: I paid 20 euros. And you?", {NUMBER, ONESELF, ASKS}),
+        ("Ada: He said: “Are you there?”", {ASKS}),
+        ("Ada: Are you there? He asked that.", set()),
     ],
 )
-def test_a_text_holds_numbers_and_dates_or_only_asks(text: str, kinds: set[str]):
+def test_a_text_holds_numbers_and_dates_speaks_of_oneself_and_ends_with_a_question(text: str, kinds: set[str]):
     assert held(text) == kinds
 
 

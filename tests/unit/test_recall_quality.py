@@ -95,9 +95,16 @@ def test_a_question_for_a_month_finds_dates_in_figures_and_in_other_languages():
     assert tokenizer.months("on 2023/05/20, 2023-13-01 and 12023-07-22") == ["mai", "may"]
 
 
-def test_a_text_that_only_asks_comes_after_one_that_answers():
-    asks, answers = "Bao: What did Ada paint?", "Ada: I paint the lighthouse at Montauk, from a photo."
-    assert ranked("What did Ada paint?", asks, answers) == [answers, asks]
+def test_a_text_that_ends_with_a_question_comes_after_one_that_answers():
+    answers = "Ada: I paint the lighthouse at Montauk, from a photo."
+    for asks in ("Bao: What did Ada paint?", "Bao: Nice brushes. What did Ada paint?"):
+        assert ranked("What did Ada paint?", asks, answers) == [answers, asks]
+
+
+def test_a_question_about_oneself_finds_what_someone_says_of_themselves_first():
+    oneself, other = "User: I ride an old red bike to work, up the hill.", "Assistant: A red bike is good for work."
+    assert ranked("What colour is my bike?", oneself, other) == [oneself, other]
+    assert ranked("What colour is the bike?", oneself, other) == [other, oneself]
 
 
 def test_the_small_questions_are_all_answered_among_the_five_best():

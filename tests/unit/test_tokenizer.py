@@ -35,6 +35,8 @@ def terms_of(text: str) -> list[str]:
         ("dog’s bone", "dog bone"),
         ("the stories of boxes and classes", "story box class"),
         ("snake_case_name", "snake case name"),
+        ("2023-05-08, May 8th, the 22nd", "2023-5-8, May 8, the 22"),
+        ("My mom and Grandpa's kids", "my mother and grandfather's children"),
     ],
 )
 def test_spellings_of_the_same_words_have_the_same_terms(written: str, typed: str) -> None:
@@ -54,6 +56,10 @@ def test_words_that_matter_in_another_language_are_no_stop_words() -> None:
     assert terms_of("Ella and Ben pour a ton of gravel") == ["ella", "ben", "pour", "ton", "gravel"]
     assert terms_of("Ella y la vecina de su era") == ["vecin"]
     assert "ben" not in terms_of("Ben evdeyim ve çok yorgunum")
+
+
+def test_only_days_are_the_same_number_in_several_forms() -> None:
+    assert terms_of("08 12th 007 108 012 0 00 8e th") == ["8", "12", "007", "108", "012", "0", "00", "8e", "th"]
 
 
 def test_singular_words_that_end_in_s_keep_it() -> None:
