@@ -77,28 +77,12 @@ def add(number: int, source: int, messages: Sequence[Copied]) -> tuple[Write, ..
     )
 
 
-def cut_off(source: int, upto: int, working: Sequence[str]) -> Query[int]:
-    """List the seqs of user's messages up to a seq whose replies stand behind it, or are being made.
-
-    `working` are the ids of the messages whose runs are under way.
-    """
-    return Query(
-        "SELECT seq FROM messages WHERE conversation_id = :source AND seq <= :upto AND role = 'user'"
-        " AND id IN @list_text(:working)"
-        " UNION SELECT answers FROM messages WHERE conversation_id = :source AND seq > :upto AND answers <= :upto"
-        " UNION SELECT seq - 1 FROM messages WHERE conversation_id = :source AND seq = :upto + 1 AND role = 'agent'"
-        " AND answers IS NULL",
-        {"source": source, "upto": upto, "working": json.dumps(list(working))},
-        lambda row: row[0],
-    )
-
-
-def mark_cut_off(number: int, seqs: Sequence[int]) -> Write:
-    """Mark copies of user's messages that stay without a reply, unless their runs have failed."""
+def cut_off(number: int, source: int, upto: int, working: Sequence[str]) -> Write:
+    """Mark the copies of messages up to a seq whose runs, by their messages' ids, are under way in the source."""
     return Write(
-        "UPDATE messages SET mark = 'cancelled' WHERE conversation_id = ? AND seq IN @list_int(?) AND role = 'user'"
-        " AND mark IS NULL AND NOT EXISTS (SELECT 1 FROM failed_runs WHERE message_id = messages.id)",
-        (number, json.dumps(list(seqs))),
+        "UPDATE messages SET mark = 'cancelled' WHERE conversation_id = ? AND role = 'user' AND mark IS NULL AND seq IN"
+        " (SELECT seq FROM messages WHERE conversation_id = ? AND seq <= ? AND id IN @list_text(?))",
+        (number, source, upto, json.dumps(list(working))),
     )
 
 

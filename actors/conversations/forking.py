@@ -51,8 +51,7 @@ def _distance(number: int) -> int:
 async def copy_messages(store: Store, source: int, copy: ConversationRow, working: Sequence[str]) -> None:
     """Copy the messages of a conversation up to the last seq of its copy, which nobody sees before it is finished.
 
-    `working` are the ids of the user's messages whose runs are under way. The copies of these, and of others whose
-    replies are not copied, are marked as cancelled.
+    `working` are the ids of the user's messages whose runs are under way; their copies are marked as cancelled.
 
     Raises:
         NotFound: the conversation was erased meanwhile.
@@ -63,9 +62,8 @@ async def copy_messages(store: Store, source: int, copy: ConversationRow, workin
     after = 0
     while after < copy.last_seq:
         after = await _copy_some(store, source, copy.number, after, copy.last_seq)
-    cut_off = await store.fetch(conversation_copies.cut_off(source, copy.last_seq, working))
-    if cut_off:
-        await store.commit(Unit((conversation_copies.mark_cut_off(copy.number, cut_off),)))
+    if working:
+        await store.commit(Unit((conversation_copies.cut_off(copy.number, source, copy.last_seq, working),)))
 
 
 async def _copy_some(store: Store, source: int, number: int, after: int, upto: int) -> int:
