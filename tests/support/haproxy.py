@@ -3,9 +3,7 @@
 The program is Debian's package `haproxy` (`make haproxy` installs it where it can); its service is not used.
 """
 
-import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -19,6 +17,7 @@ from unittest import SkipTest
 from urllib.parse import urlsplit
 
 from tests.support.nats import free_port
+from tests.support.programs import installed
 
 DEPLOYED = Path(__file__).resolve().parents[2] / "deploy" / "haproxy.cfg"
 START_S = 30.0
@@ -33,21 +32,6 @@ class Proxy(NamedTuple):
 
     base: str
     pid: int
-
-
-def program() -> str:
-    """Return the path of haproxy; without it a test is skipped, or fails in CI.
-
-    Raises:
-        NoHaproxy: there is none.
-    """
-    found = shutil.which("haproxy", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
-    if found is not None:
-        return found
-    missing = "no haproxy on this machine: install it (Debian: apt-get install haproxy)"
-    if os.environ.get("CI"):
-        raise AssertionError(missing)
-    raise NoHaproxy(missing)
 
 
 def configured(port: int, nodes: Mapping[str, str]) -> str:
@@ -76,7 +60,7 @@ def in_front_of(nodes: Mapping[str, str]) -> Generator[Proxy]:
     Raises:
         NoHaproxy: it is not installed.
     """
-    path, port = program(), free_port()
+    path, port = installed("haproxy", NoHaproxy), free_port()
     with tempfile.TemporaryDirectory(prefix="parley-haproxy-") as folder:
         file, log = Path(folder) / "haproxy.cfg", Path(folder) / "log"
         file.write_text(configured(port, {name: urlsplit(url).netloc for name, url in nodes.items()}), encoding="utf-8")

@@ -18,6 +18,8 @@ from types import MappingProxyType
 from typing import Self
 from unittest import SkipTest
 
+from tests.support.programs import installed
+
 KEEPER = '"$@" & echo $!; read -r _; kill -CONT $! 2>/dev/null; kill -KILL $! 2>/dev/null; wait'
 """Runs the server until the end of its own input, which comes even if the tests are killed."""
 
@@ -26,21 +28,6 @@ START_S = 30.0
 
 class NoNats(SkipTest):
     """No NATS server is installed: pytest skips the test."""
-
-
-def program() -> str:
-    """Return the path of nats-server; without it a test is skipped, or fails in CI.
-
-    Raises:
-        NoNats: there is none.
-    """
-    found = shutil.which("nats-server", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-    if found is not None:
-        return found
-    missing = "no nats-server on this machine: install it (Debian: apt-get install nats-server)"
-    if os.environ.get("CI"):
-        raise AssertionError(missing)
-    raise NoNats(missing)
 
 
 def free_port() -> int:
@@ -55,7 +42,7 @@ class NatsServer:
 
     def __init__(self, settings: Mapping[str, str] = MappingProxyType({}), port: int | None = None) -> None:
         self.port = port or free_port()
-        self._program = program()
+        self._program = installed("nats-server", NoNats)
         self._folder = Path(tempfile.mkdtemp(prefix="parley-nats-"))
         lines = {"listen": f"127.0.0.1:{self.port}", "max_payload": "1MB", **settings}
         self._configuration = self._folder / "nats.conf"
