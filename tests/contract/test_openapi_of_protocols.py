@@ -55,7 +55,8 @@ async def test_runs_are_as_described(user: Client, unique: str, document: dict[s
     fork = (await user.command("CV_Fork", **fork)).ok().profile[0]["id"]
     (copy,) = (await user.command("AP_History", target={"conversation": fork})).ok().content
     answer = await user.request("GET", f"/api/runs/{copy['id'].replace('msg_', 'run_')}")
-    assert (answer.body["state"], answer.body["reply"]) == ("cancelled", None)
+    assert (answer.body["state"], answer.body["reply"]) == ("failed", None)
+    assert answer.body["error"] is not None
     require_as_described(document, "GET", "/api/runs/{id}", answer)
 
 
