@@ -101,6 +101,16 @@ def test_a_text_that_ends_with_a_question_comes_after_one_that_answers():
         assert ranked("What did Ada paint?", asks, answers) == [answers, asks]
 
 
+def test_what_comes_after_a_question_is_found_by_its_words_more_than_after_a_statement():
+    def told(before: str) -> float:
+        index = Index()
+        for part, text in enumerate((before, "Ada: Pickle.", "Bao: It rains."), 1):
+            index.add(part, whole(memory_terms(f"talk/{part}", text)), "talk", part)
+        return next(one.score for one in best(index, "What is the name of the cat?") if one.number == 2)
+
+    assert told("Bao: Is there a cat?") > told("Bao: There is a cat.")
+
+
 def test_a_question_about_oneself_finds_what_someone_says_of_themselves_first():
     oneself, other = "User: I ride an old red bike to work, up the hill.", "Assistant: A red bike is good for work."
     assert ranked("What colour is my bike?", oneself, other) == [oneself, other]
