@@ -111,6 +111,20 @@ def test_what_comes_after_a_question_is_found_by_its_words_more_than_after_a_sta
     assert told("Bao: Is there a cat?") > told("Bao: There is a cat.")
 
 
+def test_a_long_question_is_answered_by_a_text_with_several_of_its_rare_words():
+    index = Index()
+    for number in range(300):
+        index.add(number, whole(memory_terms(f"note {number}", f"Ada: It rains in village{number}.")))
+    index.add(300, whole(memory_terms("note 300", "Ada: The huber makes windows and doors of larch.")))
+    asked = "How many larch windows was the huber going to"
+    found = [
+        best(index, f"{asked} {rest}?")[0]
+        for rest in ("build", "build cheaply", "build cheaply beyond summer holidays")
+    ]
+    assert [(one.number, one.answers) for one in found] == [(300, True)] * 3
+    assert not best(index, "Which larch trees grow beyond Oslo?")[0].answers
+
+
 def test_a_question_about_oneself_finds_what_someone_says_of_themselves_first():
     oneself, other = "User: I ride an old red bike to work, up the hill.", "Assistant: A red bike is good for work."
     assert ranked("What colour is my bike?", oneself, other) == [oneself, other]
