@@ -95,6 +95,14 @@ def test_a_question_for_a_month_finds_dates_in_figures_and_in_other_languages():
     assert tokenizer.months("on 2023/05/20, 2023-13-01 and 12023-07-22") == ["mai", "may"]
 
 
+def test_a_spanish_word_alone_finds_its_other_forms_with_accents_or_without():
+    children, cat = "Los niños juegan en el parque.", "Mi gata duerme en la cama."
+    for question in ("niños", "ninos", "niño", "Niñas"):
+        assert ranked(question, children, cat) == [children]
+    assert ranked("gatos", children, cat) == [cat]
+    assert ranked("rosas", children, cat) == []
+
+
 def test_a_text_that_ends_with_a_question_comes_after_one_that_answers():
     answers = "Ada: I paint the lighthouse at Montauk, from a photo."
     for asks in ("Bao: What did Ada paint?", "Bao: Nice brushes. What did Ada paint?"):
