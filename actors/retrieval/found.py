@@ -47,7 +47,8 @@ def shares_of(relatives: Iterable[tuple[str, str]]) -> dict[str, float]:
     """Return the terms of the question that relatives stand for, each with the largest share that one accounts for."""
     shares: dict[str, float] = {}
     for relative, term in relatives:
-        share = OTHER_FORM if relative.startswith(beginning(term)) else COMPOUND
+        form = relative.startswith(beginning(term)) or relative == term[:-1]
+        share = OTHER_FORM if form else COMPOUND
         shares[term] = max(share, shares.get(term, 0.0))
     return shares
 

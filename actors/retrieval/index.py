@@ -2,8 +2,7 @@
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -24,6 +23,7 @@ MAX_QUERY_TERMS = 16
 """The number of terms of a question that are used, the rarest ones."""
 
 _ALONE = "", 0
+_NO_TEXTS: frozenset[int] = frozenset()
 _SETTLED = 8  # searches since the last change
 _COMMON = 12  # texts that have a term
 _MAX_RELATED = 1_000  # terms whose relatives are cached
@@ -179,10 +179,10 @@ class Index:
         own = self._own(leading)
         places = self._places
         replaced = shares_of([(term, asked) for term, asked, _, _ in known if term != asked])
-        raises = any(map(self._postings.__contains__, (ASKS, *question.kinds)))  # some texts are raised or lowered
-        wanted = max(context, limit) if places else _TO_RAISE * limit if raises else limit
+        holding = self._held((ASKS, *question.kinds))
+        wanted = max(context, limit) if places else _TO_RAISE * limit if holding else limit
         best = best_of(own, [numbers for _, _, _, numbers in leading], wanted)
-        raised = self._factors(question, {number for _, number in best}) if raises and not places else {}
+        raised = factors(question.kinds, holding, {number for _, number in best}) if holding and not places else {}
         if not places:
             best = (in_order(best, raised) if raised else best)[:limit]
         if not places and not replaced and len(leading) == len(known):
@@ -191,16 +191,16 @@ class Index:
         found = plain = {number: self._gains_in(number, by_term) for _, number in best}
         if places:
             matched = [Matched(number, *places.get(number, _ALONE), gains) for number, gains in plain.items()]
-            found = with_context(matched, self._parts.get)
-            raised = self._factors(question, found.keys())
+            found = with_context(matched, self._parts.get, holding.get(ASKS, _NO_TEXTS))
+            raised = factors(question.kinds, holding, found.keys()) if holding else {}
         return judged(judge, len(self._texts), having, replaced, plain, found, raised, limit)
 
-    def _factors(self, question: Question, found: AbstractSet[int]) -> dict[int, float]:
-        """Return what the scores of some texts are multiplied by, for what they hold; this is looked up once."""
-        for kind in (ASKS, *question.kinds):
+    def _held(self, kinds: Iterable[str]) -> Mapping[str, frozenset[int]]:
+        """Return the texts that hold kinds of answers, by kind, and some by other kinds; each is looked up once."""
+        for kind in kinds:
             if kind in self._postings and kind not in self._holding:
                 self._holding[kind] = frozenset(self._postings[kind])
-        return factors(question.kinds, self._holding, found)
+        return self._holding
 
     def _judged_by_own(self, judge: Judge, best: list[tuple[float, int]], terms: list[str]) -> list[Found]:
         """Judge texts that stand alone, whose scores count these terms of the question."""

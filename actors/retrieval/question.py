@@ -28,6 +28,7 @@ SURE: Final = 0.51
 _LOG_FEW = log(40)  # texts, among which the rarity of a term says nothing
 _LOG_MANY = log(300)
 _MAX_ASKED = 6.0  # terms that an answer to a long question has to account for
+_MOST_RARE = 3.2  # the same among many texts, in weights by rarity
 _LIGHT = 0.3  # the weight of a word that says little about the subject
 OTHER_FORM: Final = 0.8
 """The share of a term that a text has in another form."""
@@ -137,7 +138,8 @@ class Question:
             by_rarity = of_answer * (little + much * rarity(texts, having.get(term, 0)))
             weights[term] = weight / of_terms, of_answer / of_answers, by_rarity
             total += by_rarity
-        return Judge(weights, min(total, _MAX_ASKED) * (MAYBE + trust * (MAYBE_OF_MANY - MAYBE)))
+        most = _MAX_ASKED + trust * (_MOST_RARE - _MAX_ASKED)
+        return Judge(weights, min(total, most) * (MAYBE + trust * (MAYBE_OF_MANY - MAYBE)))
 
     def reading(self, text: str) -> Steps[tuple[float, bool]]:
         """Read a text; return its share of the question's terms and whether it answers the question.

@@ -6,9 +6,9 @@ ln(1 + (N - n + 0.5) / (n + 0.5)), which is never negative.
 
 A text that is a part of another (the turn of a dialogue, the part of a document) is found by the words of the parts
 beside it, too: an answer seldom repeats the question. Each term of a question counts once for a text, where it
-weighs most: in the text itself, in a part beside it, or anywhere in the same whole. Then the texts are raised that hold
-the kind of answer which the question asks for, and those that end with a question are lowered. The constants are tuned
-on the development half of bench/dialogues (docs/performance.md, "Recall").
+weighs most: in the text itself, in a part beside it (after a question, nearly as much), or anywhere in the same whole.
+Then the texts are raised that hold the kind of answer which the question asks for, and those that end with a question
+are lowered. The constants are tuned on the development half of bench/dialogues (docs/performance.md, "Recall").
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,7 +32,11 @@ MOST_BESIDE = 0.88
 Less than 0.9, with which the engine `recall` would quote it together with a text that has all terms itself.
 """
 
+AFTER_QUESTION = 0.9
+"""The share of a term's weight that a text gains from the part just before it if that ends with a question."""
+
 _DISTANCES = tuple(BESIDE.items())
+_FROM_QUESTION = tuple((BESIDE | {1: AFTER_QUESTION}).items())
 
 IN_WHOLE = 0.2
 """The share of a term's weight that a text gains from any other part of the same whole."""
@@ -69,12 +73,15 @@ class Matched(NamedTuple):
     gains: Gains
 
 
-def in_context(matched: Sequence[Matched], number_at: Callable[[tuple[str, int]], int | None]) -> dict[int, Gains]:
+def in_context(
+    matched: Sequence[Matched], number_at: Callable[[tuple[str, int]], int | None], asking: AbstractSet[int]
+) -> dict[int, Gains]:
     """Return the gains of these texts and of those beside them, in their context.
 
     Args:
         matched: the best texts by their own terms.
         number_at: finds the text that is a certain part of a whole.
+        asking: the texts that end with a question.
     """
     found: dict[int, Gains] = {}
     strongest: dict[str, Gains] = {}
@@ -85,7 +92,7 @@ def in_context(matched: Sequence[Matched], number_at: Callable[[tuple[str, int]]
         if not part:
             found[number] = gains
             continue
-        for distance, weight in _DISTANCES:
+        for distance, weight in _FROM_QUESTION if number in asking else _DISTANCES:
             beside = number_at((whole, part + distance)) if distance else number
             if beside is None:
                 continue

@@ -98,11 +98,11 @@ def ranked(
     for one in terms.values():
         having[one.asked] = having.get(one.asked, 0) + one.documents
     replaced = shares_of([(term, one.asked) for term, one in terms.items() if term != one.asked])
-    gains = in_context(matched, numbers.get)
     holding: dict[str, set[int]] = {}
-    kinds = [*question.kinds, ASKS]
-    for term, document in (yield from rows_of(search_index.having(collection.number, kinds, list(gains)))):
+    kinds, around = [*question.kinds, ASKS], {*found, *numbers.values()}
+    for term, document in (yield from rows_of(search_index.having(collection.number, kinds, list(around)))):
         holding.setdefault(term, set()).add(document)
+    gains = in_context(matched, numbers.get, holding.get(ASKS, set()))
     raised = factors(question.kinds, holding, gains.keys())
     return judged(question.judging(texts, having), texts, having, replaced, own, gains, raised, limit)
 

@@ -165,12 +165,19 @@ def forms(words: Iterable[str]) -> frozenset[str]:
 
 
 def beginnings(term: str) -> list[str]:
-    """List the terms of words that a compound may begin with: "haf" (Hafen) for "hafenrundfahrt"; none for a number."""
+    """List the terms of words that a compound may begin with: "haf" (Hafen) for "hafenrundfahrt"; none for a number.
+
+    A word that ends like one of Spanish has its stem there, too: "nin" for "niños" alone, which no other word tells
+    to be Spanish.
+    """
     if not term.isalpha():
         return []
     words = [term[:length] for length in range(_SHORTEST_BEGINNING, len(term))][:_MAX_BEGINNINGS]
     stems = _TERMS["german"]  # of the languages known here, the one with most compounds
-    return list(dict.fromkeys([*words, *filter(None, map(stems.__getitem__, words))]))
+    found = [*words, *map(stems.__getitem__, words)]
+    if term.endswith(("a", "o")):
+        found.append(_TERMS["spanish"][term])
+    return list(dict.fromkeys(filter(None, found)))
 
 
 def months(text: str) -> list[str]:

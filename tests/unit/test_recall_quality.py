@@ -95,10 +95,42 @@ def test_a_question_for_a_month_finds_dates_in_figures_and_in_other_languages():
     assert tokenizer.months("on 2023/05/20, 2023-13-01 and 12023-07-22") == ["mai", "may"]
 
 
+def test_a_spanish_word_alone_finds_its_other_forms_with_accents_or_without():
+    children, cat = "Los niños juegan en el parque.", "Mi gata duerme en la cama."
+    for question in ("niños", "ninos", "niño", "Niñas"):
+        assert ranked(question, children, cat) == [children]
+    assert ranked("gatos", children, cat) == [cat]
+    assert ranked("rosas", children, cat) == []
+
+
 def test_a_text_that_ends_with_a_question_comes_after_one_that_answers():
     answers = "Ada: I paint the lighthouse at Montauk, from a photo."
     for asks in ("Bao: What did Ada paint?", "Bao: Nice brushes. What did Ada paint?"):
         assert ranked("What did Ada paint?", asks, answers) == [answers, asks]
+
+
+def test_what_comes_after_a_question_is_found_by_its_words_more_than_after_a_statement():
+    def told(before: str) -> float:
+        index = Index()
+        for part, text in enumerate((before, "Ada: Pickle.", "Bao: It rains."), 1):
+            index.add(part, whole(memory_terms(f"talk/{part}", text)), "talk", part)
+        return next(one.score for one in best(index, "What is the name of the cat?") if one.number == 2)
+
+    assert told("Bao: Is there a cat?") > told("Bao: There is a cat.")
+
+
+def test_a_long_question_is_answered_by_a_text_with_several_of_its_rare_words():
+    index = Index()
+    for number in range(300):
+        index.add(number, whole(memory_terms(f"note {number}", f"Ada: It rains in village{number}.")))
+    index.add(300, whole(memory_terms("note 300", "Ada: The huber makes windows and doors of larch.")))
+    asked = "How many larch windows was the huber going to"
+    found = [
+        best(index, f"{asked} {rest}?")[0]
+        for rest in ("build", "build cheaply", "build cheaply beyond summer holidays")
+    ]
+    assert [(one.number, one.answers) for one in found] == [(300, True)] * 3
+    assert not best(index, "Which larch trees grow beyond Oslo?")[0].answers
 
 
 def test_a_question_about_oneself_finds_what_someone_says_of_themselves_first():
