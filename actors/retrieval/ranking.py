@@ -8,7 +8,8 @@ A text that is a part of another (the turn of a dialogue, the part of a document
 beside it, too: an answer seldom repeats the question. Each term of a question counts once for a text, where it
 weighs most: in the text itself, in a part beside it (after a question, nearly as much), or anywhere in the same whole.
 Then the texts are raised that hold the kind of answer which the question asks for, and those that end with a question
-are lowered. The constants are tuned on the development half of bench/dialogues (docs/performance.md, "Recall").
+are lowered. The constants are tuned on the development half of bench/dialogues (docs/performance.md, "Recall"), but for
+AFTER_QUESTION, which was chosen with the test half in view, too (docs/decisions, "answers come after questions").
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
