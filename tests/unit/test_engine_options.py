@@ -181,8 +181,8 @@ def test_an_estimate_counts_texts_and_messages():
 def test_the_recall_engine_ignores_options():
     said = turn("What is new?")
     options = EngineOptions(instructions=("Speak like a pirate.",), max_tokens=1, response_format={"type": "json"})
-    runner = EngineRunner(RecallEngine(), "agent")
-    assert runner.reply(said) == runner.reply(said._replace(options=options))
+    recall = RecallEngine()
+    assert recall.reply(said) == recall.reply(said._replace(options=options))
 
 
 # halting
