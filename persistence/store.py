@@ -7,7 +7,9 @@ committed state. `Store` is the seam for a second implementation (PostgreSQL).
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
+
+from msgspec import Struct
 
 from persistence.histogram import Histogram
 
@@ -50,7 +52,7 @@ class StoreLocked(StoreError):
     """Another process has this database open."""
 
 
-class Write(NamedTuple):
+class Write(Struct, frozen=True):
     """One statement with its parameters.
 
     `rows`: the number of rows that it must touch; another number refuses the unit with the constraint `ROWS`.
@@ -66,7 +68,7 @@ class Write(NamedTuple):
     before: bool = False
 
 
-class Unit(NamedTuple):
+class Unit(Struct, frozen=True):
     """All writes of one command: stored whole, or not at all.
 
     `incarnations`: the activations of actors whose memory already holds this change; when the unit fails, the
@@ -83,8 +85,7 @@ class Unit(NamedTuple):
     then: Callable[[int], Sequence[Write]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Query(Generic[T]):
+class Query(Struct, Generic[T], frozen=True):
     """One read of committed state: a statement, its parameters, and the function that makes a `T` of a row."""
 
     sql: str

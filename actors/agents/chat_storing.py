@@ -2,6 +2,8 @@
 
 from __future__ import annotations  # nested functions would build theirs at each call
 
+from msgspec import structs
+
 from actors.agents.host import AgentHost
 from actors.agents.messages import nothing_said
 from actors.conversations.conversation import Chat, ChatSent, Conversation, RunBegun
@@ -30,7 +32,7 @@ class ChatStoring:
             mark = conversations.mark_cancelled(conversation.id, said.seq)
             marked = self._host.commit(mark, failed_runs.forget(said.id))
         else:
-            marked = self.message(conversation, chat, said._replace(mark="cancelled"))
+            marked = self.message(conversation, chat, structs.replace(said, mark="cancelled"))
         chat.fail_once(marked, nothing_said(), conversation)
 
     def failed(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import NamedTuple
 
+from msgspec import structs
+
 from actors.agents.messages import RanBefore, UnstoredAnswer
 from actors.conversations.conversation import Chat, ChatSent
 from actors.conversations.place import RunKey
@@ -90,4 +92,4 @@ def _unstored(chat: Chat, sent: ChatSent) -> UnstoredAnswer:
     """Return an answer, without what was said, and the memories whose words it may repeat."""
     read = () if sent.outcome is None else sent.outcome.positions
     positions = {*[memory.position for memory in chat.memories], *read}
-    return UnstoredAnswer(sent._replace(message=sent.message._replace(content="")), tuple(positions))
+    return UnstoredAnswer(structs.replace(sent, message=structs.replace(sent.message, content="")), tuple(positions))

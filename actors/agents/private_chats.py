@@ -5,6 +5,8 @@ from __future__ import annotations  # nested functions would build theirs at eac
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import structs
+
 from actors.agents.chat_storing import ChatStoring, begun
 from actors.agents.conversation_messages import FindBound
 from actors.agents.conversations_in_use import ConversationLoaded, ConversationsInUse
@@ -186,7 +188,7 @@ class PrivateChats:
         archive = conversation.older(self._host.store, streams=self._engine.streams)
         turn = Turn(self._host.persona, agent.name, chat.memories, conversation.window, chat.content, archive=archive)
         if self._engine.streams:
-            self._begin_streaming(agent, conversation, chat, said, turn._replace(options=chat.options))
+            self._begin_streaming(agent, conversation, chat, said, structs.replace(turn, options=chat.options))
             return
         outcome = self._engine.reply(turn)
         if isinstance(outcome, Unfinished):
@@ -214,7 +216,8 @@ class PrivateChats:
         self, agent: AgentRow, conversation: Conversation, chat: Chat, said: Utterance, turn: Turn
     ) -> None:
         run = self.runs.of(conversation.user_id, chat)
-        turn = turn._replace(
+        turn = structs.replace(
+            turn,
             window=conversation.window.before(said.seq),
             owner_id=conversation.user_id if chat.with_tools and conversation.user_id == agent.owner_id else "",
             speaker_id=conversation.user_id,
@@ -275,7 +278,7 @@ class PrivateChats:
     def _reply(self, agent: AgentRow, outcome: Reply, said: Utterance, seq: int) -> Utterance:
         text, sources, id = outcome.text, outcome.sources, reply_of(said.id)
         reply = new_message(self._host.key, "agent", agent.name, text, seq, self._clock(), sources, id)
-        return reply._replace(mark="cancelled") if outcome.halted else reply
+        return structs.replace(reply, mark="cancelled") if outcome.halted else reply
 
     def cancel(self, message: CancelRun) -> AsyncFuture[None] | None:
         """End a run early; return a future that resolves when it has ended, None if it has."""

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from actors.errors import NotFound, Overloaded, StateConflict
 from actors.runtime.mailbox import Ask
 from persistence.banks import AttachmentRow, BankChanges, BankRow
@@ -165,7 +167,7 @@ MAX_TERMS_ASKED = 64
 """The number of distinct terms of a question that count, the first ones; bounds the cost of a long text."""
 
 
-class RecalledMemory(NamedTuple):
+class RecalledMemory(Struct, frozen=True, array_like=True):
     """A memory that was found.
 
     `score` is comparable only within one recall of one bank; `share` is the share of the question's terms that the
@@ -178,7 +180,7 @@ class RecalledMemory(NamedTuple):
     answers: bool
 
 
-class RecalledMemories(NamedTuple):
+class RecalledMemories(Struct, frozen=True, array_like=True):
     """A bank, and the memories in it that match a question, best first."""
 
     view: BankView

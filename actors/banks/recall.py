@@ -53,9 +53,9 @@ def _ranked(bank_id: str, question: Question, limit: int) -> Reads[tuple[Recalle
     found = yield from stored.ranked(collection, question, limit)
     rows = yield from _rows([one.number for one in found])
     return tuple(
-        RecalledMemory(rows[number], round(score, 4), share, answers)
-        for number, score, share, answers in found
-        if number in rows
+        RecalledMemory(rows[one.number], round(one.score, 4), one.share, one.answers)
+        for one in found
+        if one.number in rows
     )
 
 

@@ -151,8 +151,8 @@ class ResidentMemories:
         self._residents.use(self)
         return tuple(
             [
-                RecalledMemory(rows[number], round(score, 4), share, answers)
-                for number, score, share, answers in self._index.search(question, limit)
+                RecalledMemory(rows[one.number], round(one.score, 4), one.share, one.answers)
+                for one in self._index.search(question, limit)
             ]
         )
 

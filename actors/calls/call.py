@@ -1,8 +1,9 @@
 """A call: one command on its way through the core, and its answer."""
 
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from actors.calls.request import EMPTY, NO_DEFINITION, NO_TARGET, Definition, Target, TPSRequest
 from actors.core import Core
@@ -18,8 +19,7 @@ R = TypeVar("R")
 A = TypeVar("A", bound=Quoting)
 
 
-@dataclass(slots=True)
-class Answer:
+class Answer(Struct):
     """The answer of a command: records in `profile`, the rest in `content`, and a cursor if there is another page.
 
     `quoted` are the positions of the memories whose texts stand in an answer that may be kept for its Idempotency-Key,
@@ -51,8 +51,7 @@ class Elsewhere(BaseException):
         self.call = call
 
 
-@dataclass(slots=True)
-class Call:
+class Call(Struct):
     """One command on its way: its sender, its origin and its body.
 
     `caller` is None on the public commands. `agent_id`, `domain_id` and `zone_id` are the selection as this command

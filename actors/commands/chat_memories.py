@@ -58,8 +58,16 @@ async def _recalled(call: Call, bank_id: str, message: RecallMemories) -> tuple[
     bank = recalled.row.name
     return tuple(
         [
-            Memory(bank, memory.name, memory.text or "", score, memory.position, share, answers)
-            for memory, score, share, answers in recalled.found
+            Memory(
+                bank,
+                one.memory.name,
+                one.memory.text or "",
+                one.score,
+                one.memory.position,
+                one.share,
+                one.answers,
+            )
+            for one in recalled.found
         ]
     )
 

@@ -7,7 +7,8 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+
+from msgspec import Struct, structs
 
 from actors.agents.conversation_messages import FindBound
 from actors.agents.messages import (
@@ -51,7 +52,7 @@ KEY_MS = 24 * 3_600_000
 _NEWEST = 2**62
 
 
-class Saying(NamedTuple):
+class Saying(Struct, frozen=True):
     """What a door says to an agent for its client, and where.
 
     Without `fork`, `conversation`, `client_id` and `matches` a new conversation begins.
@@ -88,7 +89,7 @@ class Saying(NamedTuple):
     options: EngineOptions | None = None
 
 
-class Talked(NamedTuple):
+class Talked(Struct, frozen=True):
     """A message and its reply, both durable unless `conversation` is None.
 
     `outcome` is the engine's reply as it came; of a run that ended before this request, which is `replayed`, it has no
@@ -165,10 +166,10 @@ async def _said(
     if sent.other_request:
         raise _other_request()
     if sent.unstored is not None and await _may_be_told(call, sent.unstored.positions):
-        return _talked(sent.unstored.sent, ())._replace(replayed=True)
+        return structs.replace(_talked(sent.unstored.sent, ()), replayed=True)
     found = await call.core.store.fetch(run_keys.of_key(key.digest, call.core.clock() - saying.key_ms))
     if not found:  # the run is forgotten, or too old for this door
-        anew = saying._replace(key=replace(key, latest=True))
+        anew = structs.replace(saying, key=replace(key, latest=True))
         return await _said(call, agent_id, anew, place, resumes)
     return await _again(call, agent_id, saying, key, found[0])
 
@@ -231,7 +232,7 @@ async def _place_of(call: Call, agent_id: str, saying: Saying) -> ChatPlace:
     if saying.once:
         return ChatPlace(new_number(), begins=Beginning(saying.earlier[-IMPORTED:]), kept=False)
     if saying.fork is not None:
-        return saying.fork._replace(binds=saying.client_id)
+        return structs.replace(saying.fork, binds=saying.client_id)
     if saying.conversation is not None:
         row = await own_conversation(call, saying.conversation)
         if row.agent_id != agent_id:
@@ -333,7 +334,7 @@ async def send_chat(
     return answer.reason
 
 
-class _NotSent(NamedTuple):
+class _NotSent(Struct, frozen=True):
     """A placeholder for the answer of a chat that the agent did not take yet."""
 
     reason: MemoriesNeeded | RanBefore

@@ -269,10 +269,10 @@ def _not_searched(error: Exception) -> None:
 
 def _with_terms(found: list[tuple[MessageRow, Found]]) -> Steps[list[FoundUtterance]]:
     complete: list[FoundUtterance] = []
-    for row, (_, score, share, answers) in found:
+    for row, one in found:
         utterance = from_row(row)
-        terms = (yield from dialogue_acts.finding_facts(utterance)) if answers else ()
-        complete.append(FoundUtterance(utterance, score, share, answers, tuple(dict.fromkeys(terms))))
+        terms = (yield from dialogue_acts.finding_facts(utterance)) if one.answers else ()
+        complete.append(FoundUtterance(utterance, one.score, one.share, one.answers, tuple(dict.fromkeys(terms))))
         yield
     return complete
 

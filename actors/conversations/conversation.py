@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
+
+from msgspec import Struct, structs
 
 from actors.conversations.archive import CONVERSATION, Archive, Newest
 from actors.conversations.ids import conversation_id, run_of
@@ -26,7 +28,7 @@ WAITING_LIMIT = 32
 """Chats that may wait for their turn in one conversation; one more is refused at once."""
 
 
-class ChatSent(NamedTuple):
+class ChatSent(Struct, frozen=True):
     """A message and the agent's reply, both durable.
 
     `number` is the conversation's, and `conversation` its id; both are None if nothing was to be kept. `outcome` is the
@@ -40,7 +42,7 @@ class ChatSent(NamedTuple):
     outcome: Reply | None = None
 
 
-class RunBegun(NamedTuple):
+class RunBegun(Struct, frozen=True):
     """A chat whose user's message is durable, before the first piece of the reply."""
 
     run: str
@@ -48,7 +50,7 @@ class RunBegun(NamedTuple):
     conversation: str | None
 
 
-class Chat(NamedTuple):
+class Chat(Struct, frozen=True):
     """A message to be answered, with the id that it gets and the future of its answer.
 
     `resumes` is the message itself if an earlier attempt stored it without a reply. `place` is None for the default
@@ -157,8 +159,9 @@ class Conversation:
         new.number_as(place.number)
         new.imported = tuple(
             [
-                new_message(agent.id, role, user_name if role == "user" else agent.name, text, seq, at)._replace(
-                    mark="imported"
+                structs.replace(
+                    new_message(agent.id, role, user_name if role == "user" else agent.name, text, seq, at),
+                    mark="imported",
                 )
                 for seq, (role, text) in enumerate(begins.earlier, 1)
             ]

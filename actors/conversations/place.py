@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from msgspec import Struct
+
 
 class Earlier(NamedTuple):
     """A message of a client's own history."""
@@ -11,7 +13,7 @@ class Earlier(NamedTuple):
     text: str
 
 
-class Beginning(NamedTuple):
+class Beginning(Struct, frozen=True):
     """How a new conversation begins: with messages of a client's history, the first `cut` of which are left out.
 
     `opening` is a digest of the history's beginning, and `scope` of the end user; see `conversations.begin_other`.
@@ -35,7 +37,7 @@ class Binding(NamedTuple):
     asked: int | None = None
 
 
-class ChatPlace(NamedTuple):
+class ChatPlace(Struct, frozen=True):
     """The conversation of a chat, by its number.
 
     Args:

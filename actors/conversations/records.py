@@ -8,21 +8,20 @@ from persistence.conversations import ConversationRow
 
 def message_record(message: Utterance, zone: str | None = None, conversation: str | None = None) -> Record:
     """Return the record of a message (docs/contract.md, "Records"); it is in a zone or in a conversation."""
-    id, role, name, content, seq, at, sources, mark, of_destroyed = message
     record: Record = {
-        "id": id,
-        "role": role,
-        "name": name,
-        "content": content,
-        "at": iso(at),
+        "id": message.id,
+        "role": message.role,
+        "name": message.name,
+        "content": message.content,
+        "at": iso(message.at),
         "zone": zone,
         "conversation": conversation,
-        "seq": seq,
-        "mark": mark,
-        "sources": [source.record() for source in sources],
+        "seq": message.seq,
+        "mark": message.mark,
+        "sources": [source.record() for source in message.sources],
     }
-    if of_destroyed and role == "agent":
-        record["destroyed_agent"] = name
+    if message.of_destroyed and message.role == "agent":
+        record["destroyed_agent"] = message.name
     return record
 
 

@@ -38,9 +38,9 @@ def append(conversation_id: int, message: Utterance, answers: int | None = None)
 
 def columns_of(message: Utterance) -> tuple[int, str, str, str, str, str | None, int]:
     """Return the values of a message's row, in the order of `MessageRow`."""
-    id, role, name, content, seq, at, sources, *_ = message
+    sources = message.sources
     stored = orjson.dumps([source.record() for source in sources]).decode() if sources else None
-    return seq, id, role, name, content, stored, at
+    return message.seq, message.id, message.role, message.name, message.content, stored, message.at
 
 
 def from_row(row: MessageRow) -> Utterance:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from msgspec import structs
+
 from actors.agents.messages import AgentsSilenced
 from actors.agents.silence import silence_of
 from actors.engines.answering import EngineRunner, Outcome
@@ -26,7 +28,7 @@ class RepliesUnderWay:
             silence = await silence_of(self._store, agent_id)
             if silence is not None:
                 return silence
-            outcome = await engine.stream(turn._replace(halt=halt), progress)
+            outcome = await engine.stream(structs.replace(turn, halt=halt), progress)
         finally:
             del self._streamed[halt]
         return await silence_of(self._store, agent_id) or outcome

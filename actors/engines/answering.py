@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from time import perf_counter
 from typing import Any, NamedTuple
 
+from msgspec import structs
+
 from actors.engines import dialogue_acts, relevance
 from actors.engines.halting import Halt
 from actors.engines.message import Source
@@ -150,7 +152,7 @@ class EngineRunner:
         older = await turn.archive.answers(wanted.question, LOOKED_UP)
         seen = {hit.utterance.seq for hit in wanted.found}
         found = [*wanted.found, *(hit for hit in older if hit.utterance.seq not in seen)]
-        reply = await sliced(self._instant.replying(turn._replace(archive=None, older=found)))
+        reply = await sliced(self._instant.replying(structs.replace(turn, archive=None, older=found)))
         assert isinstance(reply, Reply)
         return reply
 
@@ -168,7 +170,7 @@ class EngineRunner:
         began = perf_counter()
         try:
             if turn.archive is not None:
-                turn = turn._replace(archive=None, older=await self._best(turn, turn.archive))
+                turn = structs.replace(turn, archive=None, older=await self._best(turn, turn.archive))
             return await collect(self._streaming.stream(turn), progress, turn.halt, recalled)
         except Exception as raised:
             return engine_error(raised, self._who)

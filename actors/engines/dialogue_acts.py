@@ -9,7 +9,9 @@ to an error.
 import re
 from functools import lru_cache
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from msgspec import Struct
 
 from actors.engines.message import Utterance
 from actors.slices import Steps
@@ -228,7 +230,7 @@ def is_statement(text: str, words: list[str]) -> bool:
     return bool(words) and not asks(text, words) and courtesy(words) is None
 
 
-class Analysis(NamedTuple):
+class Analysis(Struct, frozen=True):
     """The analysis of a message: its words, their terms, and its dialogue act."""
 
     text: str  # as `spoken` leaves it

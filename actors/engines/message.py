@@ -1,10 +1,12 @@
 """A message of a conversation and the sources it is based on, as engines see them."""
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from msgspec import Struct
 
 
-class Source(NamedTuple):
+class Source(Struct, frozen=True, array_like=True):
     """A text that a reply is based on.
 
     `of` is the name of the bank, the label of the conversation or the name of the agent; `id` is the memory's
@@ -43,7 +45,7 @@ def turn_of(seq: int, a_turn: int) -> int:
     return (seq + a_turn - 1) // a_turn
 
 
-class Utterance(NamedTuple):
+class Utterance(Struct, frozen=True):
     """One message of a conversation, by `name`; `at` is Unix time in milliseconds.
 
     `mark`: the reply was cancelled and is not whole, or the message was imported with a client's history.

@@ -1,10 +1,12 @@
 """What a client may ask of the engine beside its message, and what an engine reports about its answer."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
+
+from msgspec import Struct
 
 
-class EngineOptions(NamedTuple):
+class EngineOptions(Struct, frozen=True):
     """A client's wishes for one answer. The engine `openai` follows them; the engine `recall` ignores them.
 
     Attributes:
@@ -31,7 +33,7 @@ class EngineOptions(NamedTuple):
     response_format: Mapping[str, Any] | None = None
 
 
-class Usage(NamedTuple):
+class Usage(Struct, frozen=True, array_like=True):
     """The number of tokens that an answer took, as the model counts them or estimated."""
 
     prompt_tokens: int
@@ -42,7 +44,7 @@ class Usage(NamedTuple):
         return Usage(self.prompt_tokens + other.prompt_tokens, self.completion_tokens + other.completion_tokens)
 
 
-class ClientToolCall(NamedTuple):
+class ClientToolCall(Struct, frozen=True, array_like=True):
     """The model calls a function of the client; `arguments` as the model wrote them, perhaps not JSON."""
 
     id: str

@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import NamedTuple
+
+from msgspec import Struct, structs
 
 from actors.engines import dialogue_acts
 from actors.engines.candidates import Candidate, in_conversation, of_utterance
@@ -45,7 +46,7 @@ _COPULAS = (" is ", " ist ", " est ", " es ", " heißt ", " s'appelle ", " se ll
 _OPENING = re.compile(r"(?:(?:actually|now|no|sorry|correction|remember|note|and|but|that|also|aber)\b[,:]? *)+")
 
 
-class _Asked(NamedTuple):
+class _Asked(Struct, frozen=True):
     """A question to a persona, analysed without the conversation and the banks."""
 
     query: Question
@@ -118,7 +119,7 @@ class RecallEngine:
 
     def reply(self, turn: Turn) -> Reply:
         """Answer in one step, without an archive; see `replying`."""
-        reply = whole(self.replying(turn._replace(archive=None)))
+        reply = whole(self.replying(structs.replace(turn, archive=None)))
         assert isinstance(reply, Reply)
         return reply
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from actors.engines.halting import Halt
 from actors.engines.message import Source
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from actors.retrieval.question import Question
 
 
-@dataclass(frozen=True, slots=True)
-class Persona:
+class Persona(Struct, frozen=True):
     """The agent that answers; texts are "" when absent."""
 
     id: str
@@ -26,8 +26,7 @@ class Persona:
     profile: str
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Struct, frozen=True):
     """A memory of a bank that the agent is attached to; the score only orders memories of one turn.
 
     `position` is the number of its row in the store, by which messages that quote the memory are noted. `share` is the
@@ -55,7 +54,7 @@ class Archive(Protocol):
         ...
 
 
-class Turn(NamedTuple):
+class Turn(Struct, frozen=True):
     """One message to answer.
 
     Attributes:
@@ -92,7 +91,7 @@ Finish = Literal["stop", "length", "tool_calls", "content_filter"]
 """The reason for the end of an answer, as chat completions name it."""
 
 
-class Reply(NamedTuple):
+class Reply(Struct, frozen=True, array_like=True):
     """An engine's answer, and the sources it is based on.
 
     `echoes` are the seqs of the agents' messages whose words the reply may repeat, `positions` the memories from
@@ -112,7 +111,7 @@ class Reply(NamedTuple):
     halted: bool = False
 
 
-class LookUp(NamedTuple):
+class LookUp(Struct, frozen=True):
     """What an instant engine returns in place of a reply: it needs the older messages that answer a question.
 
     `found` are those that the window has.

@@ -297,13 +297,13 @@ class Window:
             return []
         return [
             FoundUtterance(
-                utterances[number - oldest] if number >= oldest else archived[number],
-                score,
-                share,
-                answers,
-                index.terms(number),
+                utterances[one.number - oldest] if one.number >= oldest else archived[one.number],
+                one.score,
+                one.share,
+                one.answers,
+                index.terms(one.number),
             )
-            for number, score, share, answers in found
+            for one in found
         ]
 
     def statements(self) -> Iterator[Utterance]:

@@ -1,7 +1,9 @@
 """The results of a search: texts that match a question, with the judgement whether they answer it."""
 
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from actors.retrieval.question import OTHER_FORM, Judge
 from actors.retrieval.ranking import MOST_BESIDE, Gains, in_order, rarity
@@ -22,7 +24,7 @@ LONGER_BY: Final = 4
 """The number of characters by which a form of a word may be longer than the one in the question."""
 
 
-class Found(NamedTuple):
+class Found(Struct, frozen=True):
     """A text that matches a question.
 
     Attributes:

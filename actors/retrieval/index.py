@@ -4,7 +4,8 @@ from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from actors.retrieval.found import LONGER_BY, MAX_RELATIVES, RELATIVE, Found, beginning, judged, shares_of
 from actors.retrieval.question import Judge, Question
@@ -30,7 +31,7 @@ _MAX_RELATED = 1_000  # terms whose relatives are cached
 _TO_RAISE = 3  # times as many texts as are wanted, of which those that hold the kind of answer may come first
 
 
-class _Text(NamedTuple):
+class _Text(Struct, frozen=True):
     """The distinct terms of a text, its length in terms, and how often it has those that it repeats."""
 
     terms: tuple[str, ...]
@@ -326,10 +327,9 @@ class Index:
         fixed = K1 * (1 - B)
         by_length = K1 * B * len(texts) / (self._words or 1)
         gains: list[float] = []
-        for number in numbers:
-            _, length, often = texts[number]
-            times = often.get(term, 1) if often else 1
-            gains.append(strength * times / (times + fixed + by_length * length))
+        for text in map(texts.__getitem__, numbers):
+            times = text.often.get(term, 1) if text.often else 1
+            gains.append(strength * times / (times + fixed + by_length * text.length))
         if self._searches > _SETTLED and len(numbers) >= _COMMON and term == asked:
             known: dict[float, float] = {}  # few are different: each is kept once
             gains = self._gains[term] = [known.setdefault(gain, gain) for gain in gains]
@@ -337,13 +337,13 @@ class Index:
 
     def _gains_in(self, number: int, by_term: dict[str, _Term]) -> Gains:
         """Return the gains of a text by all terms of the question that it has."""
-        terms, length, often = self._texts[number]
-        norm = K1 * (1 - B + B * length * len(self._texts) / (self._words or 1))
+        text = self._texts[number]
+        norm = K1 * (1 - B + B * text.length * len(self._texts) / (self._words or 1))
         gains: Gains = {}
-        present = by_term.keys() & terms
+        present = by_term.keys() & text.terms
         for term, asked, strength, _ in by_term.values():
             if term in present:
-                times = often.get(term, 1) if often else 1
+                times = text.often.get(term, 1) if text.often else 1
                 gain = strength * times / (times + norm)
                 if gain > gains.get(asked, 0.0):
                     gains[asked] = gain

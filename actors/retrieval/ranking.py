@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from math import log
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from actors.text.answer_kinds import ASKS, DATE, NUMBER, ONESELF
 
@@ -61,7 +62,7 @@ def rarity(texts: int, having: float) -> float:
     return log(1 + (texts - having + 0.5) / (having + 0.5)) if having < texts else log(1 + 0.5 / (having + 0.5))
 
 
-class Matched(NamedTuple):
+class Matched(Struct, frozen=True):
     """A text with terms of a question.
 
     `whole` names the longer text that it is a part of, and `part` is its number there. A message has no whole, but its
@@ -86,10 +87,11 @@ def in_context(
     """
     found: dict[int, Gains] = {}
     strongest: dict[str, Gains] = {}
-    for _, whole, part, gains in matched:
-        if part and whole:
-            _raise(strongest.setdefault(whole, {}), gains, IN_WHOLE)
-    for number, whole, part, gains in matched:
+    for one in matched:
+        if one.part and one.whole:
+            _raise(strongest.setdefault(one.whole, {}), one.gains, IN_WHOLE)
+    for one in matched:
+        number, whole, part, gains = one.number, one.whole, one.part, one.gains
         if not part:
             found[number] = gains
             continue

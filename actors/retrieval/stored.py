@@ -9,6 +9,8 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from actors.retrieval.found import LONGER_BY, MAX_RELATIVES, RELATIVE, Found, beginning, judged, shares_of
 from actors.retrieval.index import MAX_POSTINGS
 from actors.retrieval.question import Question
@@ -51,7 +53,7 @@ class Elsewhere(NamedTuple):
 _NOTHING = Elsewhere()
 
 
-class _Term(NamedTuple):
+class _Term(Struct, frozen=True):
     """A term that is searched for: its number, the question's term that it stands for, and how many texts have it."""
 
     number: int
@@ -60,7 +62,7 @@ class _Term(NamedTuple):
     documents: int
 
 
-class _Match(NamedTuple):
+class _Match(Struct, frozen=True):
     """A text that was found: where it is a part, and the gain of each of its terms, by number."""
 
     whole: str

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from msgspec import structs
+
 from actors.errors import InternalError, Overloaded, ServiceError, StorageUnavailable
 from actors.idempotency.records import Receipt
 from actors.runtime.actor import Actor
@@ -127,7 +129,8 @@ class DurableActor(Actor):
         notifier = self._notifier if notices else None
         posting = None if notifier is None else notifier.prepare(notices)
         if posting is not None:
-            unit = unit._replace(writes=(*posting.writes, *unit.writes))  # first: the last write's rows may be counted
+            # first, because the last write's rows may be counted
+            unit = structs.replace(unit, writes=(*posting.writes, *unit.writes))
 
         def settled(error: Exception | None) -> None:
             try:

@@ -1,8 +1,9 @@
 """SendMessage and SendStreamingMessage: a message begins a run, which is the task (A2A 1.0, 3.1.1 and 3.1.2)."""
 
 import asyncio
-from dataclasses import replace
 from typing import Any
+
+from msgspec import structs
 
 from actors.agents.messages import NoSuchConversation
 from actors.commands import push_configs
@@ -117,7 +118,7 @@ class Sending:
         """
         call, work = self._asked.call, self._asked.request.work
         returns = self._sent.return_immediately and not self._streams
-        alone = replace(call, receipt=None) if returns else call  # its audit row is written when this returns
+        alone = structs.replace(call, receipt=None) if returns else call  # its audit row is written when this returns
         alone.stream_to(self._progress, self._begin)
         talking = work.begin(talk(alone, self._asked.agent.id, self._saying()))
         try:

@@ -7,6 +7,8 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import ExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from actors.agents.messages import no_such_conversation, require_answering
 from actors.calls.conversation_targets import own_conversation
 from actors.commands.conversations import forked
@@ -77,19 +79,19 @@ async def saying_of(call: Call, agent: AgentRow, asked: Asked, name: str) -> Asy
         require_answering(agent)  # before the work on a fork that nothing would be said in
         row, message = stored
         async with forked(call, row, message.seq - 1) as fork:
-            yield saying._replace(fork=fork, client_id=bound_as)
+            yield structs.replace(saying, fork=fork, client_id=bound_as)
         return
     bound = await fetch(conversations.bound_to(user_id, agent_id, bound_as))
     if bound or bound_as == thread:
         if not bound:
             asked.require_importable()
         names = () if bound else _earlier_names(call, agent, asked)
-        yield saying._replace(client_id=bound_as, earlier_names=names)
+        yield structs.replace(saying, client_id=bound_as, earlier_names=names)
         return
     row = await own_conversation(call, thread)
     if row.agent_id != agent_id:
         raise no_such_conversation()
-    yield saying._replace(conversation=thread)
+    yield structs.replace(saying, conversation=thread)
 
 
 def _earlier_names(call: Call, agent: AgentRow, asked: Asked) -> tuple[str, ...]:

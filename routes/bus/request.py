@@ -1,9 +1,9 @@
 """A request to the command bus, without its connection."""
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from sanic import Request
 
 from actors.calls.call import Call
@@ -12,8 +12,7 @@ from actors.calls.request import MEMBERS
 from routes.http.event_stream import EVENT_STREAM
 
 
-@dataclass(slots=True)
-class BusRequest:
+class BusRequest(Struct):
     """A request to the command bus, whether Sanic, the fast path or MCP received it."""
 
     header: Callable[[str], str | None]

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict
 
 from actors.calls.call import Call
@@ -26,7 +27,7 @@ class Query(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class RouteReply(NamedTuple):
+class RouteReply(Struct, frozen=True):
     """The answer of a gateway route: a JSON value, a body already written, or none if `value` is None."""
 
     value: Any = None
@@ -41,7 +42,7 @@ class RouteReply(NamedTuple):
     """The number of the private conversation whose messages or title stand in it."""
 
 
-class RouteCall(NamedTuple):
+class RouteCall(Struct, frozen=True):
     """One request to a gateway route.
 
     `params` are the path's parameters; `body` and `query` are instances of the route's models, None without a model;
@@ -62,8 +63,7 @@ class RouteCall(NamedTuple):
     """The figures that GET /debug/stream sends."""
 
 
-@dataclass(slots=True)
-class Arrival:
+class Arrival(Struct):
     """A request to a gateway route, on a connection of this node or from the node where it arrived.
 
     `header` returns the first value of a header, `whole_header` all of them joined by commas; `args` returns the query

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from email.utils import formatdate
 from http import HTTPStatus
 from time import time
 from typing import Any
 
 import orjson
+from msgspec import Struct
 from sanic import HTTPResponse, Request
 
 from actors.calls.call import Call
@@ -49,8 +49,7 @@ class JsonAnswer(HTTPResponse):
         yield b"content-type", f"{JSON}{rest}".encode("ascii")
 
 
-@dataclass(slots=True)
-class HttpAnswer:
+class HttpAnswer(Struct):
     """An answer of the command bus or of a gateway route before it is written to the connection."""
 
     body: bytes

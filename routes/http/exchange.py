@@ -8,8 +8,9 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from msgspec import Struct
 from sanic import Request
 
 from actors.calls.admission import admit, audit_of, require_service_in_scope
@@ -45,7 +46,7 @@ R = TypeVar("R")
 T = TypeVar("T", bound=_WithStatus)
 
 
-class Received(NamedTuple):
+class Received(Struct, frozen=True):
     """A request without its connection, so that another node can serve it."""
 
     header: Callable[[str], str | None]

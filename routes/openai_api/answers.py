@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from actors.engines.message import Source
 from actors.engines.options import ClientToolCall, Usage
@@ -15,7 +16,7 @@ MESSAGE = "msg_"
 _response = re.compile(r"resp_([0-9a-f]{32})\Z")
 
 
-class Heading(NamedTuple):
+class Heading(Struct, frozen=True):
     """What is known of an answer from its beginning.
 
     Args:
@@ -31,7 +32,7 @@ class Heading(NamedTuple):
     conversation: str | None = None
 
 
-class Answered(NamedTuple):
+class Answered(Struct, frozen=True):
     """A whole answer; `at` is the time of the reply in ms since the epoch.
 
     `cancelled`: it was ended before it was whole.

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple, cast
 
+from msgspec import Struct, structs
+
 from actors.conversations.place import Earlier
 from routes.openai_api.members import MAX_TEXT, Members, checked_text, members, missing, wrong_type
 from routes.openai_api.refusals import TOO_LONG, BadRequest, unsupported
@@ -27,7 +29,7 @@ class Reference(NamedTuple):
     param: str
 
 
-class Dialogue(NamedTuple):
+class Dialogue(Struct, frozen=True):
     """The messages of a request: `said` is the last one, the user's; `earlier` those of user and assistant before.
 
     Up to `silent` more of the assistant's had no text, but calls of functions.
@@ -69,7 +71,7 @@ def input_dialogue(body: Members) -> Dialogue:
         raise missing("input")
     items = cast(list[Any], sent)
     read = _plain_dialogue(items) or _dialogue("input", items)
-    return read._replace(instructions=before + read.instructions)
+    return structs.replace(read, instructions=before + read.instructions)
 
 
 def _plain_dialogue(sent: list[Any]) -> Dialogue | None:

@@ -1,5 +1,7 @@
 """Items of earlier responses that a request names by their ids, as some clients send the agent's messages."""
 
+from msgspec import structs
+
 from actors.calls.call import Call
 from actors.conversations.ids import answered_by
 from actors.conversations.place import Earlier
@@ -45,7 +47,7 @@ async def with_referenced(call: Call, asked: Asked) -> Asked:
         else:
             silent += 1
         taken = before
-    return asked._replace(earlier=(*earlier, *asked.earlier[taken:]), silent=asked.silent + silent)
+    return structs.replace(asked, earlier=(*earlier, *asked.earlier[taken:]), silent=asked.silent + silent)
 
 
 def _too_much(allowed: str) -> BadRequest:

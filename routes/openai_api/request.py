@@ -1,7 +1,9 @@
 """Requests for chat completions and responses, checked; members that are not used are ignored."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct, structs
 
 from actors.conversations.place import Earlier
 from actors.engines.options import EngineOptions
@@ -28,7 +30,7 @@ _FEW = frozenset(("model", "messages", "metadata", "store"))
 """The members of a chat completion's request that has no options."""
 
 
-class Asked(NamedTuple):
+class Asked(Struct, frozen=True):
     """A checked request.
 
     Args:
@@ -109,7 +111,8 @@ def _with_options(asked: Asked, body: Members) -> Asked:
     stream, include_usage = stream_of(body)
     limit = token_limit(body, "max_completion_tokens", "max_tokens")
     tools = offered_tools(body, nested=True)
-    return asked._replace(
+    return structs.replace(
+        asked,
         options=engine_options(body, asked.options.instructions, limit, tools, _chat_format(body)),
         scope=end_user(body),
         stream=stream,

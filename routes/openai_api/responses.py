@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from msgspec import structs
+
 from actors.agents.messages import HistoryMoved
 from actors.agents.runs_under_way import REMEMBERED_S
 from actors.calls.call import Call
@@ -47,7 +49,7 @@ async def create_response(request: RouteCall) -> RouteReply:
     require_possible(call, request.body, "text.format")
     agent_id = await agent_id_of(call, request.body)
     asked = await with_referenced(call, request.body)
-    saying, streamed = await _unless_deleted(call, saying_of(request._replace(body=asked))), None
+    saying, streamed = await _unless_deleted(call, saying_of(structs.replace(request, body=asked))), None
     if asked.stream and stream is not None:
         streamed = StreamedAnswer(stream, asked.model, lambda heading: Events(heading, asked.echoed))
         await streamed.open(call, saying)
@@ -111,7 +113,7 @@ async def _unless_deleted(call: Call, saying: Saying) -> Saying:
         return saying
     for run in await call.core.store.fetch(run_keys.of_key(key.digest, call.core.clock() - saying.key_ms)):
         if await call.core.store.fetch(deleted_responses.of_message(run.message_id)):
-            return saying._replace(key=replace(key, latest=True))
+            return structs.replace(saying, key=replace(key, latest=True))
     return saying
 
 
@@ -133,15 +135,15 @@ async def _talked(call: Call, agent_id: str, asked: Asked, saying: Saying) -> Ta
     if previous.reply is None:
         raise BadRequest("The previous response has no answer to go on from.", "previous_response_id")
     seq = previous.reply.seq
-    follows = saying._replace(conversation=previous.conversation, client_id=None, matches=False, earlier=())
+    follows = structs.replace(saying, conversation=previous.conversation, client_id=None, matches=False, earlier=())
     row = await own_conversation(call, previous.conversation)
     if row.last_seq == seq:
         try:
-            return await talk(call, agent_id, follows._replace(last_seq=seq))
+            return await talk(call, agent_id, structs.replace(follows, last_seq=seq))
         except HistoryMoved:
             row = await own_conversation(call, previous.conversation)
     async with forked(call, row, seq) as fork:
-        return await talk(call, agent_id, follows._replace(fork=fork))
+        return await talk(call, agent_id, structs.replace(follows, fork=fork))
 
 
 async def _run_of(call: Call, response_id: str, param: str) -> Run:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from msgspec import structs
 
 from actors.agents import conversations_in_use
 from actors.agents.conversation_messages import EraseConversation, FindBound
@@ -51,7 +52,7 @@ class Room(NamedTuple):
 
     async def say(self, content: str, **more: object) -> Talked:
         """Say something, as a door does."""
-        saying = Saying(content)._replace(**more)  # pyright: ignore[reportArgumentType]
+        saying = structs.replace(Saying(content), **more)  # pyright: ignore[reportArgumentType]
         return await talk(self.call(), self.agent, saying)
 
     async def texts(self, conversation: str | None) -> list[tuple[str, str]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from msgspec import structs
 
 from actors.engines.answering import EngineRunner
 from actors.engines.halting import Halt
@@ -182,7 +183,7 @@ def test_the_recall_engine_ignores_options():
     said = turn("What is new?")
     options = EngineOptions(instructions=("Speak like a pirate.",), max_tokens=1, response_format={"type": "json"})
     recall = RecallEngine()
-    assert recall.reply(said) == recall.reply(said._replace(options=options))
+    assert recall.reply(said) == recall.reply(structs.replace(said, options=options))
 
 
 # halting
@@ -194,7 +195,7 @@ async def halted(*answers: Any, memories: tuple[Memory, ...] = ()) -> Reply | Se
         provider.on("Hello?", *answers)
         halt, came = Halt(), asyncio.Event()
         work = EngineRunner(asked, "agent").stream(
-            turn(halt=halt)._replace(memories=memories), lambda _: came.set() or None
+            structs.replace(turn(halt=halt), memories=memories), lambda _: came.set() or None
         )
         running = asyncio.create_task(work)
         while not provider.requests:

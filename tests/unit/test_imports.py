@@ -39,7 +39,6 @@ KEPT_TO = {
     "asyncpg": ("persistence/",),
     "sqlite3": ("persistence/",),
     "nats": ("actors/runtime/cluster/",),
-    "msgspec": ("actors/runtime/cluster/", "routes/forwarding/"),
 }
 SQL = re.compile(
     r"\b(SELECT|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(TABLE|INDEX|TRIGGER)|PRAGMA|WHERE|JOIN"

@@ -18,6 +18,9 @@ from actors.agents.messages import ReadAgent, UserGone
 from actors.banks.messages import MemoryMoved
 from actors.domains.messages import NotInDomain, StreamsEnded
 from actors.domains.streams import Whom
+from actors.engines.message import Source
+from actors.engines.options import ClientToolCall, Usage
+from actors.engines.turn import Reply
 from actors.errors import InternalError, ServiceError, StateConflict
 from actors.quotas.messages import COUNT, QuotaStatus, ReadQuota
 from actors.runtime.cluster import wire
@@ -71,7 +74,7 @@ def example(of: Any) -> Any:
     if dataclasses.is_dataclass(of):
         hints = get_type_hints(of)
         return cast(Any, of)(**{field.name: example(hints[field.name]) for field in dataclasses.fields(of)})
-    if isinstance(of, type) and issubclass(of, tuple):
+    if isinstance(of, type) and issubclass(of, tuple | msgspec.Struct):
         return of(*(example(hint) for hint in get_type_hints(of).values()))
     raise TypeError(f"{of} has no binary form; say in `local` why what holds it never leaves its process")
 
@@ -163,7 +166,7 @@ def grown(of: Any, value: Any) -> Any:
     origin, args = get_origin(of), get_args(of)
     if origin in (Union, types.UnionType):
         return grown(next(arg for arg in args if arg is not type(None)), value) if value is not None else None
-    if isinstance(of, type) and issubclass(of, tuple) and hasattr(of, "_fields"):
+    if isinstance(of, type) and (hasattr(of, "_fields") or issubclass(of, msgspec.Struct)):
         hints = get_type_hints(of).values()
         return [*(grown(hint, item) for hint, item in zip(hints, value, strict=True)), "new"]
     if isinstance(value, list):
@@ -199,6 +202,26 @@ def test_a_reply_of_the_next_version_is_read_without_its_new_members(ask: type[A
     sent = example(reply_of(ask))
     newer = as_the_next_version_sends(reply_of(ask), sent)
     assert wire.decode_reply(ask, msgspec.msgpack.encode(newer)) == sent
+
+
+def structs_in(of: Any, seen: set[Any]) -> Iterator[type[msgspec.Struct]]:
+    for arg in get_args(of):
+        yield from structs_in(arg, seen)
+    if isinstance(of, type) and of not in seen:
+        seen.add(of)
+        if issubclass(of, msgspec.Struct):
+            yield of
+        if dataclasses.is_dataclass(of) or issubclass(of, tuple | msgspec.Struct):
+            for hint in get_type_hints(of).values():
+                yield from structs_in(hint, seen)
+
+
+def test_structs_travel_as_arrays_for_they_were_named_tuples_in_older_versions() -> None:
+    seen: set[Any] = set()
+    found = {struct for ask in REPLYING.values() for struct in structs_in(reply_of(ask), seen)}
+    assert {Reply, Usage, Source, ClientToolCall} <= found
+    assert all(struct.__struct_config__.array_like for struct in found)
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(Usage(1, 2))) == [1, 2]
 
 
 def test_a_member_that_an_older_version_lacks_gets_its_default() -> None:

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from actors.retrieval import stored
 from actors.retrieval.index import MAX_POSTINGS, Index
@@ -65,7 +66,7 @@ async def test_both_give_the_same_texts_scores_and_judgements(store: Store, seed
         in_store = await store.read(stored.ranked(collection, question, 8, context=context, postings=postings))
         assert [one.number for one in in_store] == [one.number for one in in_memory]
         for here, there in zip(in_memory, in_store, strict=True):
-            assert there == pytest.approx(here)
+            assert structs.astuple(there) == pytest.approx(structs.astuple(here))
 
 
 async def test_a_question_without_known_terms_finds_nothing(store: Store):

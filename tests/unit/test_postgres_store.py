@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
+from msgspec import structs
 
 from actors.errors import Overloaded
 from actors.runtime.directory import Kind
@@ -647,7 +648,7 @@ async def test_a_cancelled_statement_of_the_writer_costs_no_more_than_its_batch(
     assert mine.connection is not None
     mine.connection = cast("asyncpg.Connection", Cancelling(mine.connection, text))
     taken = {"counted.n": LookupError}
-    units = [count(1), count(1)._replace(constraint_errors=taken), count(2)._replace(constraint_errors=taken)]
+    units = [count(1), *[structs.replace(count(n), constraint_errors=taken) for n in (1, 2)]]
     async with asyncio.timeout(30):
         outcomes = await asyncio.gather(*map(store.commit, units), return_exceptions=True)
         await store.commit(count(9))

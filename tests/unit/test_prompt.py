@@ -1,6 +1,7 @@
 """The prompt of the engine `openai`: its contents, their order and budget, and the sources of a reply."""
 
 import pytest
+from msgspec import structs
 
 from actors.engines.message import Source, Utterance
 from actors.engines.openai.attribution import attributions
@@ -201,7 +202,9 @@ def older(*utterances: Utterance) -> tuple[FoundUtterance, ...]:
 
 def test_older_messages_stand_before_the_newest_with_time_and_speaker_in_their_order():
     best, second = said(9, "The code is quartz."), said(4, "The door is green.", role="agent", name="scout")
-    prompt = build(turn("Hello?", said(300, "Newest."))._replace(older=older(best, second)), SETTINGS, [], [], 1_000)
+    prompt = build(
+        structs.replace(turn("Hello?", said(300, "Newest.")), older=older(best, second)), SETTINGS, [], [], 1_000
+    )
     system = prompt.messages[0]["content"]
     assert "[1970-01-01 00:00, scout] The door is green.\n[1970-01-01 00:00, ada] The code is quartz." in system
     assert [message["content"] for message in prompt.messages[1:]] == ["Newest.", "Hello?"]
@@ -210,14 +213,14 @@ def test_older_messages_stand_before_the_newest_with_time_and_speaker_in_their_o
 
 def test_no_message_is_in_a_prompt_twice():
     window = [said(seq, f"Message {seq}.") for seq in range(300, 310)]
-    prompt = build(turn("Hello?", *window)._replace(older=older(window[9], window[0])), SETTINGS, [], [], 1_000)
+    prompt = build(structs.replace(turn("Hello?", *window), older=older(window[9], window[0])), SETTINGS, [], [], 1_000)
     assert [utterance.seq for utterance in prompt.utterances] == list(range(300, 310))
     assert "Message 300" not in prompt.messages[0]["content"]
 
 
 def test_a_message_of_the_window_that_does_not_fit_any_more_is_found_as_an_older_one():
     window = [said(1, "The code is quartz."), *(said(seq, "x" * 200) for seq in range(2, 40))]
-    prompt = build(turn("Hello?", *window)._replace(older=older(window[0])), SETTINGS, [], [], 600)
+    prompt = build(structs.replace(turn("Hello?", *window), older=older(window[0])), SETTINGS, [], [], 600)
     assert "The code is quartz." in prompt.messages[0]["content"]
     assert [utterance.seq for utterance in prompt.utterances[:1]] == [1]
     assert prompt.utterances[-1].seq == 39
@@ -226,7 +229,7 @@ def test_a_message_of_the_window_that_does_not_fit_any_more_is_found_as_an_older
 def test_older_messages_take_up_to_a_quarter_of_the_budget_left():
     found = [said(seq, f"{seq} " + "word " * 100) for seq in range(1, 20)]
     newest = said(300, "Newest. " + "word " * 600)
-    prompt = build(turn("Hello?", newest)._replace(older=older(*found)), SETTINGS, [], [], 1_200)
+    prompt = build(structs.replace(turn("Hello?", newest), older=older(*found)), SETTINGS, [], [], 1_200)
     assert newest in prompt.utterances
     assert 1 <= len(prompt.utterances) - 1 <= 3
     assert prompt.utterances[0] == found[0]
@@ -234,5 +237,7 @@ def test_older_messages_take_up_to_a_quarter_of_the_budget_left():
 
 def test_a_reply_that_repeats_an_older_reply_is_noted_as_its_echo():
     told = said(4, "The code is quartz.", role="agent", name="scout")
-    prompt = build(turn("What code?", said(300, "Newest."))._replace(older=older(told)), SETTINGS, [], [], 1_000)
+    prompt = build(
+        structs.replace(turn("What code?", said(300, "Newest.")), older=older(told)), SETTINGS, [], [], 1_000
+    )
     assert whole(attributions("It is quartz.", "What code?", (), prompt.utterances)) == [Echo(4)]

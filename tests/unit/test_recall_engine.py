@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from actors.engines import dialogue_acts
 from actors.engines.message import Source, Utterance
@@ -435,7 +436,7 @@ def test_who_the_user_is_is_looked_up_among_older_messages() -> None:
     wanted = whole(RecallEngine().replying(turn))
     assert isinstance(wanted, LookUp)
     name = FoundUtterance(user("My name is Rosalind.", 1), 1.0, 1.0, True, tuple(wanted.question.terms))
-    reply = RecallEngine().reply(turn._replace(archive=None, older=[name]))
+    reply = RecallEngine().reply(structs.replace(turn, archive=None, older=[name]))
     assert quotes(reply) == ["My name is Rosalind.", "It rains."]
 
 

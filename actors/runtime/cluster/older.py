@@ -1,4 +1,4 @@
-"""Messages of a newer version as this one reads them: msgspec ignores new members but for those of named tuples."""
+"""Messages of a newer version as this one reads them: msgspec ignores new members but for those of arrays."""
 
 import types
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
 
 def without_new_members(of: Any, value: Any) -> Any:
-    """Return a value as msgpack has it, with the named tuples in it cut to the members that a type declares."""
+    """Return a value as msgpack has it, with the arrays in it cut to the members that a type declares."""
     origin, args = get_origin(of), get_args(of)
     if value is None:
         return None
@@ -34,7 +34,7 @@ def without_new_members(of: Any, value: Any) -> Any:
 def _types_of(of: Any, count: int) -> list[Any]:
     """Return the types of an array's items, as many as are read; `count` is the number of those received."""
     origin, args = get_origin(of), get_args(of)
-    if hasattr(of, "_fields"):
+    if hasattr(of, "_fields") or hasattr(of, "__struct_fields__"):
         return list(_hints(of).values())
     if origin is tuple and args[-1:] != (...,):
         return [*args, *[Any] * (count - len(args))]
