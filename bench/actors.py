@@ -15,7 +15,6 @@ import time
 import tracemalloc
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -39,15 +38,13 @@ BYTES_MARK = 4_000.0
 Kind = Literal["minimal", "agent"]
 
 
-@dataclass(frozen=True, slots=True)
-class Ping(Ask[int]):
+class Ping(Ask[int], frozen=True):
     """Answered with the number."""
 
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Nudge(Tell):
+class Nudge(Tell, frozen=True):
     """Keep the actor busy: a tell is always queued, and a later ask comes after it."""
 
 

@@ -34,7 +34,7 @@ LIMIT_S = 300.0
 """Time limit of a measurement in a process of its own."""
 
 
-class Touch(Ask[int]):
+class Touch(Ask[int], frozen=True):
     """Answered with the number of handled messages."""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import count, islice
 from typing import Any
 from weakref import WeakValueDictionary
@@ -30,8 +29,7 @@ _states = count(1)
 log = logging.getLogger("parley.agent")
 
 
-@dataclass(frozen=True, slots=True)
-class ConversationLoaded(OwnTell):
+class ConversationLoaded(OwnTell, frozen=True):
     """A conversation was read from the store; `error` where it could not be."""
 
     conversation: Conversation

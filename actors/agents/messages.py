@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 from actors.conversations.conversation import ChatSent
@@ -27,8 +26,7 @@ class LinksKnown(NamedTuple):
     gained: int
 
 
-@dataclass(frozen=True, slots=True)
-class LinksGained(Tell):
+class LinksGained(Tell, frozen=True):
     """The agent has gained a bank, the offer of one, or a membership in a domain."""
 
     has_banks: bool = False
@@ -36,29 +34,25 @@ class LinksGained(Tell):
     has_domains: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class NoBanksLeft(Tell):
+class NoBanksLeft(Tell, frozen=True):
     """The store has no bank of the agent; `known` is what its actor knew of its links before the look-up."""
 
     known: LinksKnown
 
 
-@dataclass(frozen=True, slots=True)
-class UserGone(Tell):
+class UserGone(Tell, frozen=True):
     """A user was destroyed, with the messages of its conversation with the agent."""
 
     user_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class MembersDestroyed(Tell):
+class MembersDestroyed(Tell, frozen=True):
     """Announced when agents were destroyed that were in these domains, so readers there may have no member left."""
 
     domain_ids: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AgentsSilenced(Tell):
+class AgentsSilenced(Tell, frozen=True):
     """Announced when an operator has stopped the agent, or suspended the user, of this id."""
 
     id: str
@@ -84,8 +78,7 @@ class AgentView(NamedTuple):
     links: LinksKnown
 
 
-@dataclass(frozen=True, slots=True)
-class ReadAgent(Ask[AgentView]):
+class ReadAgent(Ask[AgentView], frozen=True):
     """Return the agent to a user who may see it.
 
     `access_granted`: the store found that the agent's access opens it to this user.
@@ -95,31 +88,27 @@ class ReadAgent(Ask[AgentView]):
     access_granted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class UpdateAgent(Ask[AgentView]):
+class UpdateAgent(Ask[AgentView], frozen=True):
     """Change the members given (AP_Update, AP_Modify), for its owner."""
 
     viewer_id: str
     changes: AgentChanges
 
 
-@dataclass(frozen=True, slots=True)
-class SetOnline(Ask[AgentView]):
+class SetOnline(Ask[AgentView], frozen=True):
     """Log the agent on or off, for its owner; succeeds also if nothing changes."""
 
     viewer_id: str
     online: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SetStopped(Ask[AgentView]):
+class SetStopped(Ask[AgentView], frozen=True):
     """Stop the agent for an operator, or let it answer again; succeeds also if nothing changes."""
 
     stopped: bool
 
 
-@dataclass(frozen=True, slots=True)
-class DestroyAgent(Ask[AgentView]):
+class DestroyAgent(Ask[AgentView], frozen=True):
     """Destroy the agent, for its owner; `domain_ids` are the domains that it is in."""
 
     viewer_id: str
@@ -157,8 +146,7 @@ class RanBefore(NamedTuple):
     unstored: UnstoredAnswer | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SendChat(Ask[ChatSent | MemoriesNeeded | RanBefore]):
+class SendChat(Ask[ChatSent | MemoriesNeeded | RanBefore], frozen=True):
     """Send a message to the agent in a user's private conversation; return it with the reply.
 
     `memories`: memories of the agent's banks that fit the message and that the user may see; None before the look-up.
@@ -209,8 +197,7 @@ class RunHeard(NamedTuple):
     outcome: Reply | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class HearRun(Ask[RunHeard]):
+class HearRun(Ask[RunHeard], frozen=True):
     """Return what the run of a user's message has said, for that user.
 
     `after` is the number of characters that the asker has had. If there is no more, the answer waits for up to `wait_s`
@@ -223,15 +210,13 @@ class HearRun(Ask[RunHeard]):
     wait_s: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class ListRuns(Ask[tuple[str, ...]]):
+class ListRuns(Ask[tuple[str, ...]], frozen=True):
     """List the user's runs that are under way, by the ids of its messages."""
 
     viewer_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class CancelRun(Ask[None]):
+class CancelRun(Ask[None], frozen=True):
     """End the run of a user's message with what was said so far, for that user; answered when that is stored.
 
     Changes nothing if the run has ended, or if its reply is being stored.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations  # nested functions would build theirs at each call
 
-from dataclasses import dataclass
 from typing import Any
 
 from msgspec import structs
@@ -34,8 +33,7 @@ from actors.runtime.mailbox import OwnTell
 from persistence.agents import AgentRow
 
 
-@dataclass(frozen=True, slots=True)
-class EngineEnded(OwnTell):
+class EngineEnded(OwnTell, frozen=True):
     """An engine that worked in a task has finished a chat.
 
     `saved` resolves when the user's message is stored; None for an instant engine.

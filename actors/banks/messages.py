@@ -1,6 +1,5 @@
 """The messages that a bank's actor takes, and its replies."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -40,8 +39,7 @@ class Accepted(NamedTuple):
     attachment: AttachmentRow
 
 
-@dataclass(frozen=True, slots=True)
-class Grant(Ask[BankView]):
+class Grant(Ask[BankView], frozen=True):
     """Attach an agent, change its permission, or offer one; `access`, if given, is the bank's new access."""
 
     viewer: BankViewer
@@ -57,8 +55,7 @@ class Grant(Ask[BankView]):
         return self.agent_owner_id == self.viewer.user_id
 
 
-@dataclass(frozen=True, slots=True)
-class AcceptOffer(Ask[Accepted]):
+class AcceptOffer(Ask[Accepted], frozen=True):
     """Attach an agent with the permission that it is offered, for its owner."""
 
     viewer: BankViewer
@@ -66,8 +63,7 @@ class AcceptOffer(Ask[Accepted]):
     agent_owner_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Detach(Ask[BankView]):
+class Detach(Ask[BankView], frozen=True):
     """Detach an agent and withdraw its offer, for its owner or an admin."""
 
     viewer: BankViewer
@@ -86,38 +82,33 @@ class Loaded(NamedTuple):
     memories: tuple[MemoryRow, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ReadBank(Ask[BankView]):
+class ReadBank(Ask[BankView], frozen=True):
     """Return the bank to a user who may see it."""
 
     viewer: BankViewer
 
 
-@dataclass(frozen=True, slots=True)
-class RequirePermission(Ask[BankView]):
+class RequirePermission(Ask[BankView], frozen=True):
     """Return the bank to a user with at least this permission."""
 
     viewer: BankViewer
     permission: str
 
 
-@dataclass(frozen=True, slots=True)
-class UpdateBank(Ask[BankView]):
+class UpdateBank(Ask[BankView], frozen=True):
     """Change the members given, for an admin."""
 
     viewer: BankViewer
     changes: BankChanges
 
 
-@dataclass(frozen=True, slots=True)
-class DestroyBank(Ask[None]):
+class DestroyBank(Ask[None], frozen=True):
     """Remove the bank, for its owner."""
 
     viewer: BankViewer
 
 
-@dataclass(frozen=True, slots=True)
-class LoadMemory(Ask[Loaded]):
+class LoadMemory(Ask[Loaded], frozen=True):
     """Load a memory as one of the caller's agents, which is attached if it isn't yet.
 
     `texts`: the text, or several, which become `name/1`, `name/2` ... `terms`: the terms of each for the index.
@@ -143,16 +134,14 @@ class Removed(NamedTuple):
     memories: int
 
 
-@dataclass(frozen=True, slots=True)
-class RemoveMemories(Ask[Removed]):
+class RemoveMemories(Ask[Removed], frozen=True):
     """Remove memories, for an admin."""
 
     viewer: BankViewer
     choice: Choice
 
 
-@dataclass(frozen=True, slots=True)
-class CensorMemories(Ask[Removed]):
+class CensorMemories(Ask[Removed], frozen=True):
     """Redact memories for good, for an admin; others may choose memories that their own agents wrote.
 
     `quoting`: the actors, by kind and key, whose messages quote them.
@@ -192,8 +181,7 @@ class RecalledMemories(Struct, frozen=True, array_like=True):
         return self.view.row
 
 
-@dataclass(frozen=True, slots=True)
-class RecallMemories(Ask[RecalledMemories]):
+class RecallMemories(Ask[RecalledMemories], frozen=True):
     """Find up to `limit` memories that match a text best, for a viewer with the permission `read`.
 
     `terms`: the distinct terms of the question in the text, in order. `agent_id`, in a chat: the agent that recalls. It

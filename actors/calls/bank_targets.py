@@ -1,6 +1,6 @@
 """Targets: the banks that a command names, and the agents in them."""
 
-from dataclasses import replace
+from msgspec import structs
 
 from actors.banks.messages import (
     BANK,
@@ -86,7 +86,7 @@ async def _recall(call: Call, bank_id: str, message: RecallMemories) -> Recalled
     except NotFound:
         if not await call.core.store.fetch(banks.opened_to(bank_id, call.user.user_id)):
             raise
-    return await call.ask(BANK, bank_id, replace(message, viewer=message.viewer._replace(access_granted=True)))
+    return await call.ask(BANK, bank_id, structs.replace(message, viewer=message.viewer._replace(access_granted=True)))
 
 
 async def _read_bank(call: Call, bank_id: str, viewer: BankViewer) -> tuple[BankView, BankViewer]:

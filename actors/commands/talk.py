@@ -5,7 +5,6 @@ from __future__ import annotations  # nested functions would build theirs at eac
 import hashlib
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 
 from msgspec import Struct, structs
@@ -169,7 +168,7 @@ async def _said(
         return structs.replace(_talked(sent.unstored.sent, ()), replayed=True)
     found = await call.core.store.fetch(run_keys.of_key(key.digest, call.core.clock() - saying.key_ms))
     if not found:  # the run is forgotten, or too old for this door
-        anew = structs.replace(saying, key=replace(key, latest=True))
+        anew = structs.replace(saying, key=structs.replace(key, latest=True))
         return await _said(call, agent_id, anew, place, resumes)
     return await _again(call, agent_id, saying, key, found[0])
 
@@ -307,7 +306,7 @@ async def send_chat(
     scopes = call.scopes
     if scopes is not None:
         scopes.require("agents", agent_id)
-        message = replace(message, with_tools=not scopes.restrict)
+        message = structs.replace(message, with_tools=not scopes.restrict)
     memories: tuple[Memory, ...] = ()
 
     def answer_of(sent: ChatSent | MemoriesNeeded | RanBefore) -> A | _NotSent:
@@ -321,12 +320,12 @@ async def send_chat(
     except NotFound:
         if not await has_access_to(call, agent_id):
             raise
-        message = replace(message, access_granted=True)
+        message = structs.replace(message, access_granted=True)
         answer = await carry_out(message)
     if isinstance(answer, _NotSent) and isinstance(answer.reason, MemoriesNeeded):
         needed = answer.reason
         memories = await memories_for_chat(call, agent_id, needed.agent, message.content, needed.links)
-        answer = await carry_out(replace(message, memories=memories))
+        answer = await carry_out(structs.replace(message, memories=memories))
     if not isinstance(answer, _NotSent):
         return answer
     if isinstance(answer.reason, MemoriesNeeded):  # with memories, the agent never asks for them

@@ -1,6 +1,5 @@
 """The place of a chat: the conversation that it continues, or how a new one begins."""
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
@@ -62,8 +61,7 @@ class ChatPlace(Struct, frozen=True):
     bound_to: tuple[str, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RunKey:
+class RunKey(Struct, frozen=True):
     """The key by which a client may ask for the run of a chat again.
 
     Args:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from actors.domains.membership import Move
@@ -58,8 +57,7 @@ class Said(NamedTuple):
     streamed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ReadDomain(Ask[DomainView]):
+class ReadDomain(Ask[DomainView], frozen=True):
     """Return the domain to a user who sees it."""
 
     viewer: DomainViewer
@@ -74,8 +72,7 @@ class ZonePlace(NamedTuple):
     zone: str
 
 
-@dataclass(frozen=True, slots=True)
-class FindZone(Ask[ZonePlace]):
+class FindZone(Ask[ZonePlace], frozen=True):
     """Find the zone that a message is for, for a user who sees the domain; the zone may not be stored yet.
 
     It is the zone named, else the selected one if it is in this domain, else the lobby. `domain` is the name by which
@@ -88,23 +85,20 @@ class FindZone(Ask[ZonePlace]):
     selected_id: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class UpdateDomain(Ask[DomainRow]):
+class UpdateDomain(Ask[DomainRow], frozen=True):
     """Change the domain, for its owner."""
 
     viewer: DomainViewer
     changes: DomainChanges
 
 
-@dataclass(frozen=True, slots=True)
-class DestroyDomain(Ask[None]):
+class DestroyDomain(Ask[None], frozen=True):
     """Remove the domain, for its owner."""
 
     viewer: DomainViewer
 
 
-@dataclass(frozen=True, slots=True)
-class StreamsEnded(Tell):
+class StreamsEnded(Tell, frozen=True):
     """Announced when streams of a domain end: the readers in `whom` get the events up to the number `after`."""
 
     reason: str
@@ -112,15 +106,13 @@ class StreamsEnded(Tell):
     after: int
 
 
-@dataclass(frozen=True, slots=True)
-class StandsIn(Ask[bool]):
+class StandsIn(Ask[bool], frozen=True):
     """Return whether an agent has a membership, be it invited, member or banned."""
 
     agent_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class MoveMember(Ask[Record]):
+class MoveMember(Ask[Record], frozen=True):
     """Move an agent's membership; return its record, {} if it has ended."""
 
     viewer: DomainViewer
@@ -130,24 +122,21 @@ class MoveMember(Ask[Record]):
     agents_owner_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class CreateZone(Ask[ZoneRow]):
+class CreateZone(Ask[ZoneRow], frozen=True):
     """Add a zone, for a user who has a member in the domain."""
 
     viewer: DomainViewer
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class DestroyZone(Ask[None]):
+class DestroyZone(Ask[None], frozen=True):
     """Remove a zone, for the domain's owner."""
 
     viewer: DomainViewer
     zone_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class SayInZone(Ask[Said]):
+class SayInZone(Ask[Said], frozen=True):
     """Store a message in a zone, for a user who has a member in the domain.
 
     `answering` are the agents that reply, in order, each with its `memories`. If `spoken_to`, the message is addressed

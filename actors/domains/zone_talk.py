@@ -3,7 +3,6 @@
 from __future__ import annotations  # nested functions would build theirs at each call
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from actors.conversations.archive import NOTHING, ZONE, Archive, Newest
@@ -69,8 +68,7 @@ class DomainHost(ChatHost, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Replied(OwnTell):
+class Replied(OwnTell, frozen=True):
     """A streaming engine has finished for one agent."""
 
     zone_id: str
@@ -82,8 +80,7 @@ class Replied(OwnTell):
     receipt: Receipt | None
 
 
-@dataclass(frozen=True, slots=True)
-class RepliesFound(OwnTell):
+class RepliesFound(OwnTell, frozen=True):
     """An instant engine that worked in a task has finished its replies to a message that is not stored yet."""
 
     message: SayInZone

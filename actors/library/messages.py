@@ -1,6 +1,5 @@
 """The messages that a library's actor takes, and its replies."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from actors.errors import NotFound, StateConflict
@@ -16,22 +15,19 @@ MAX_SKILLS = 100
 """The largest number of a user's skills; their descriptions go into every prompt."""
 
 
-@dataclass(frozen=True, slots=True)
-class InstallSkill(Ask[SkillRow]):
+class InstallSkill(Ask[SkillRow], frozen=True):
     """Install a skill for the user."""
 
     skill: Skill
 
 
-@dataclass(frozen=True, slots=True)
-class UninstallSkill(Ask[None]):
+class UninstallSkill(Ask[None], frozen=True):
     """Remove one of the user's skills."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class AddDocument(Ask[DocumentRow]):
+class AddDocument(Ask[DocumentRow], frozen=True):
     """Queue a document, replacing the user's document of that name."""
 
     name: str

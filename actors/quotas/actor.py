@@ -1,7 +1,6 @@
 """The quota actor: an exact count of a user's requests of the UTC day (docs/contract.md, "The daily quota")."""
 
 import asyncio
-from dataclasses import dataclass
 from typing import Any
 
 from actors.errors import InvalidCredential
@@ -37,13 +36,11 @@ REJECTED_EVERY_MS = 60_000
 """The interval of events about refused requests, after the first."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Reserve(OwnTell):
+class _Reserve(OwnTell, frozen=True):
     """It is time to reserve the next block."""
 
 
-@dataclass(frozen=True, slots=True)
-class _ReportRefusals(OwnTell):
+class _ReportRefusals(OwnTell, frozen=True):
     """It is time for the next event about refused requests."""
 
 

@@ -1,6 +1,5 @@
 """The messages that a quota actor takes, and its replies."""
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from actors.errors import QuotaExceeded
@@ -40,8 +39,7 @@ class QuotaStatus(NamedTuple):
         return max(1, -(-(self.resets_at - now) // 1000))
 
 
-@dataclass(frozen=True, slots=True)
-class CountRequest(Ask[QuotaStatus]):
+class CountRequest(Ask[QuotaStatus], frozen=True):
     """Count one request, or refuse it if the limit is reached."""
 
     local: ClassVar[str] = "Requests are counted where their user is, and the reply may hold a future."
@@ -51,18 +49,15 @@ COUNT = CountRequest()
 """The same for all."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadQuota(Ask[QuotaStatus]):
+class ReadQuota(Ask[QuotaStatus], frozen=True):
     """Return the quota status without counting."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReturnRequest(Tell):
+class ReturnRequest(Tell, frozen=True):
     """A request that was counted for a key was refused for its user, so it does not count."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlanChanged(Tell):
+class PlanChanged(Tell, frozen=True):
     """The user is on another plan from now on."""
 
     plan: str

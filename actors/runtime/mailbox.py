@@ -2,9 +2,10 @@
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from time import monotonic
 from typing import Any, ClassVar, Generic, TypeVar
+
+from msgspec import Struct
 
 from actors.errors import Overloaded
 from actors.runtime.future import AsyncFuture
@@ -15,8 +16,7 @@ MAILBOX_LIMIT = 1_000
 """The number of messages that one mailbox holds; the next is refused at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ask(Generic[R]):
+class Ask(Struct, Generic[R], frozen=True):
     """Base of messages that get an `R` in reply.
 
     Message and reply are plain data with a binary form, so that they may cross to another node. A type that carries
@@ -26,15 +26,13 @@ class Ask(Generic[R]):
     local: ClassVar[str] = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Tell:
+class Tell(Struct, frozen=True):
     """Base of messages that get no reply; plain data, as an `Ask` is."""
 
     local: ClassVar[str] = ""
 
 
-@dataclass(frozen=True, slots=True)
-class OwnTell(Tell):
+class OwnTell(Tell, frozen=True):
     """Base of the messages by which an actor's background work reports its result to the actor."""
 
     local: ClassVar[str] = "An actor sends it to itself."

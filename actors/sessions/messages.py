@@ -39,47 +39,40 @@ class Caller:
     """What an API key may do; None for a session, and for a key without restrictions."""
 
 
-@dataclass(frozen=True, slots=True)
-class Authorize(Ask[Caller]):
+class Authorize(Ask[Caller], frozen=True):
     """Check that a token belongs to this session and that the session lives; counts as a use."""
 
     token_hash: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class UseSession(Ask[None]):
+class UseSession(Ask[None], frozen=True):
     """Count an open stream as a use of the session, if the session lives."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadSession(Ask[SessionRow]):
+class ReadSession(Ask[SessionRow], frozen=True):
     """Return the session as it is now; does not count as a use."""
 
 
-@dataclass(frozen=True, slots=True)
-class SelectAgent(Ask[None]):
+class SelectAgent(Ask[None], frozen=True):
     """Select an agent for the session, or none."""
 
     agent_id: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class SelectZone(Ask[None]):
+class SelectZone(Ask[None], frozen=True):
     """Select a domain and one of its zones for the session."""
 
     domain_id: str
     zone_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class EndSession(Ask[None]):
+class EndSession(Ask[None], frozen=True):
     """End the session, and so its token; `reason` is what its streams are told."""
 
     reason: str = "revoked"
 
 
-@dataclass(frozen=True, slots=True)
-class CredentialsEnded(Tell):
+class CredentialsEnded(Tell, frozen=True):
     """Announced when credentials have ended: those of `ids`, or else a user's, except `but_id`."""
 
     reason: str

@@ -3,7 +3,7 @@
 import asyncio
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import monotonic
 from typing import Any
 
@@ -40,20 +40,17 @@ MAX_BACK_OFF_S = 60.0
 """The longest pause, in seconds, before a failing tool server is tried again."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Connected(OwnTell):
+class _Connected(OwnTell, frozen=True):
     link: Connection
     tools: list[Tool]
 
 
-@dataclass(frozen=True, slots=True)
-class _Gone(OwnTell):
+class _Gone(OwnTell, frozen=True):
     link: Connection
     reason: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class _CallEnded(OwnTell):
+class _CallEnded(OwnTell, frozen=True):
     link: Connection
     answered: AsyncFuture[ToolResult]
     result: ToolResult | None

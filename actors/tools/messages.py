@@ -23,33 +23,28 @@ class ToolServerView:
     tools: list[Tool] | None
 
 
-@dataclass(frozen=True, slots=True)
-class InstallToolServer(Ask[ToolServerView]):
+class InstallToolServer(Ask[ToolServerView], frozen=True):
     """Install a tool server under this actor's key."""
 
     row: ToolServerRow
 
 
-@dataclass(frozen=True, slots=True)
-class ReadToolServer(Ask[ToolServerView]):
+class ReadToolServer(Ask[ToolServerView], frozen=True):
     """Return the tool server as it is now."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListTools(Ask[list[Tool]]):
+class ListTools(Ask[list[Tool]], frozen=True):
     """Return its tools: the last known list, or a new one if it was never connected."""
 
 
-@dataclass(frozen=True, slots=True)
-class InvokeTool(Ask[ToolResult]):
+class InvokeTool(Ask[ToolResult], frozen=True):
     """Call one of its tools by the server's own name for it."""
 
     tool: str
     arguments: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class RemoveToolServer(Ask[None]):
+class RemoveToolServer(Ask[None], frozen=True):
     """Remove the tool server and end its process."""
 
 

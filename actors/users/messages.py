@@ -1,6 +1,5 @@
 """The messages that a user's actor takes, and its replies."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from actors.errors import NotFound, WrongPassword
@@ -15,8 +14,7 @@ USER = "user"
 """The kind of users' actors."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadUser(Ask[UserRow]):
+class ReadUser(Ask[UserRow], frozen=True):
     """Return the user as it is now, with its password's hash; for commands, never for clients."""
 
 
@@ -27,13 +25,11 @@ class SessionOpened(NamedTuple):
     ended: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ReadSessions(Ask[tuple[str, ...]]):
+class ReadSessions(Ask[tuple[str, ...]], frozen=True):
     """Return the ids of the stored sessions that count, oldest first; some may have expired."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpenSession(Ask[SessionOpened]):
+class OpenSession(Ask[SessionOpened], frozen=True):
     """Start a session, if the password has not changed since it was verified.
 
     Above the limit, the oldest sessions end. `place` is the digest of the log-on's origin, `gone` are counted sessions
@@ -49,8 +45,7 @@ class OpenSession(Ask[SessionOpened]):
     request_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class UpdateUser(Ask[UserRow]):
+class UpdateUser(Ask[UserRow], frozen=True):
     """Change the given members; a new password ends every session but the sender's."""
 
     session_id: str
@@ -59,15 +54,13 @@ class UpdateUser(Ask[UserRow]):
     secret_hash: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class RevokeSessions(Ask[None]):
+class RevokeSessions(Ask[None], frozen=True):
     """End every session of the user but one."""
 
     kept_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class DestroyUser(Ask[None]):
+class DestroyUser(Ask[None], frozen=True):
     """Remove the user and all it owns, if the password has not changed since it was verified.
 
     `met_agents`: the agents it has conversations with, whose message counts change with it. `domain_ids`: the domains
@@ -79,37 +72,32 @@ class DestroyUser(Ask[None]):
     domain_ids: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SetPlan(Ask[UserRow]):
+class SetPlan(Ask[UserRow], frozen=True):
     """Put the user on a plan; `limit` is for enterprise only, in requests a day."""
 
     plan: str
     limit: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class SetRole(Ask[UserRow]):
+class SetRole(Ask[UserRow], frozen=True):
     """Give the user a role."""
 
     role: str
 
 
-@dataclass(frozen=True, slots=True)
-class SetSuspended(Ask[UserRow]):
+class SetSuspended(Ask[UserRow], frozen=True):
     """Suspend the user, which ends its sessions and keeps its keys out, or let it in again."""
 
     suspended: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ResetSecret(Ask[UserRow]):
+class ResetSecret(Ask[UserRow], frozen=True):
     """Give the user another password, which ends its sessions."""
 
     secret_hash: str
 
 
-@dataclass(frozen=True, slots=True)
-class CreateKey(Ask[SessionRow]):
+class CreateKey(Ask[SessionRow], frozen=True):
     """Create an API key of this user, if its plan has them; with `lives_ms` None it never expires.
 
     `scopes` (JSON) and `day_limit` (requests) are what it may do, as `credentials.SessionRow` has them.
@@ -123,15 +111,13 @@ class CreateKey(Ask[SessionRow]):
     day_limit: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RevokeKey(Ask[None]):
+class RevokeKey(Ask[None], frozen=True):
     """End one of the user's API keys."""
 
     key_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class CreateAgent(Ask[AgentRow]):
+class CreateAgent(Ask[AgentRow], frozen=True):
     """Create an agent of this user."""
 
     name: str
@@ -140,8 +126,7 @@ class CreateAgent(Ask[AgentRow]):
     access: str
 
 
-@dataclass(frozen=True, slots=True)
-class CreateDomain(Ask[DomainRow]):
+class CreateDomain(Ask[DomainRow], frozen=True):
     """Create a domain founded by one of this user's agents."""
 
     founder_id: str
@@ -152,8 +137,7 @@ class CreateDomain(Ask[DomainRow]):
     access: str
 
 
-@dataclass(frozen=True, slots=True)
-class CreateBank(Ask[BankRow]):
+class CreateBank(Ask[BankRow], frozen=True):
     """Create a bank of this user, with one of its agents as admin."""
 
     name: str
@@ -162,22 +146,19 @@ class CreateBank(Ask[BankRow]):
     agent_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class AddToRoster(Ask[None]):
+class AddToRoster(Ask[None], frozen=True):
     """Put another user's agent on the roster; one on the roster already stays."""
 
     agent_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class RemoveFromRoster(Ask[None]):
+class RemoveFromRoster(Ask[None], frozen=True):
     """Take an agent off the roster and out of the user's selections."""
 
     agent_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class OnRoster(Ask[bool]):
+class OnRoster(Ask[bool], frozen=True):
     """Return whether an agent is on the roster."""
 
     agent_id: str

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from actors.ids import Clock
@@ -68,8 +67,7 @@ class SharedSender:
             return self.sender
 
 
-@dataclass(frozen=True, slots=True)
-class BodyRead(OwnTell):
+class BodyRead(OwnTell, frozen=True):
     """The data of a long event was read; None if it is gone."""
 
     number: int
@@ -77,8 +75,7 @@ class BodyRead(OwnTell):
     data: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptEnded(OwnTell):
+class AttemptEnded(OwnTell, frozen=True):
     """An attempt has ended; it has the endpoint's number, the receiver, and the time of its beginning, `at`."""
 
     number: int

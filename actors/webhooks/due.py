@@ -35,8 +35,7 @@ class DueQuery:
     shard: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DueDeliveries(OwnTell):
+class DueDeliveries(OwnTell, frozen=True):
     """The result of one read; `error` if it failed.
 
     `looked_to` is the last endpoint of the page, 0 after the last page, None if there was none to read.

@@ -42,8 +42,7 @@ CHUNK = 1_000
 """The number of rows that one unit cancels or queues again; few, so that other units wait little."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wake(Ask[None]):
+class Wake(Ask[None], frozen=True):
     """Read due deliveries; starts the dispatcher if it is not running.
 
     The only dispatcher looks for them itself. That of a shard gets the endpoints with the times of their first ones.
@@ -52,46 +51,39 @@ class Wake(Ask[None]):
     due: tuple[tuple[int, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Woken(Tell):
+class Woken(Tell, frozen=True):
     """Deliveries to a user's endpoints were stored."""
 
     user_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class EndpointChanged(Tell):
+class EndpointChanged(Tell, frozen=True):
     """An endpoint's row was changed, or its deliveries were."""
 
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class RecoveryBegun(Tell):
+class RecoveryBegun(Tell, frozen=True):
     """A recovery was stored."""
 
 
-@dataclass(frozen=True, slots=True)
-class EndpointsGone(Tell):
+class EndpointsGone(Tell, frozen=True):
     """A user was destroyed, with its endpoints and deliveries, or suspended, or let in again: look at them anew."""
 
     user_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class ListEndpoints(Ask[list[Record]]):
+class ListEndpoints(Ask[list[Record]], frozen=True):
     """Return the records of the user's endpoints, oldest first."""
 
 
-@dataclass(frozen=True, slots=True)
-class FindEndpoint(Ask[int]):
+class FindEndpoint(Ask[int], frozen=True):
     """Return the number of one of this user's endpoints."""
 
     endpoint_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class CreateEndpoint(Ask[Record]):
+class CreateEndpoint(Ask[Record], frozen=True):
     """Create an endpoint; return its record with the secret."""
 
     url: str
@@ -100,8 +92,7 @@ class CreateEndpoint(Ask[Record]):
     description: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeEndpoint(Ask[Record]):
+class ChangeEndpoint(Ask[Record], frozen=True):
     """Change the given members; return the record, with the secret if it was rotated."""
 
     endpoint_id: str
@@ -112,22 +103,19 @@ class ChangeEndpoint(Ask[Record]):
     rotate_secret: Rotation = None
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteEndpoint(Ask[None]):
+class DeleteEndpoint(Ask[None], frozen=True):
     """Delete an endpoint for good."""
 
     endpoint_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class RetryDelivery(Ask[Record]):
+class RetryDelivery(Ask[Record], frozen=True):
     """Make a new delivery of the event of one of the user's deliveries; return its record."""
 
     delivery: DeliveryRow
 
 
-@dataclass(frozen=True, slots=True)
-class Recover(Ask[int]):
+class Recover(Ask[int], frozen=True):
     """Queue an endpoint's failed deliveries since a time again, `count` up to a position; return `count`."""
 
     endpoint_id: str
@@ -144,8 +132,7 @@ class TestSent:
     deliveries: int
 
 
-@dataclass(frozen=True, slots=True)
-class SendTest(Ask[TestSent]):
+class SendTest(Ask[TestSent], frozen=True):
     """Emit an event with the user's data."""
 
     event_type: str

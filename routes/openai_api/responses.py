@@ -1,7 +1,6 @@
 """POST /v1/responses, GET and DELETE /v1/responses/{id}."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from msgspec import structs
 
@@ -113,7 +112,7 @@ async def _unless_deleted(call: Call, saying: Saying) -> Saying:
         return saying
     for run in await call.core.store.fetch(run_keys.of_key(key.digest, call.core.clock() - saying.key_ms)):
         if await call.core.store.fetch(deleted_responses.of_message(run.message_id)):
-            return structs.replace(saying, key=replace(key, latest=True))
+            return structs.replace(saying, key=structs.replace(key, latest=True))
     return saying
 
 

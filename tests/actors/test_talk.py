@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -383,7 +382,7 @@ async def test_a_repeat_after_a_restart_gets_its_reply(tmp_path: Path):
 async def test_a_key_used_for_another_request_is_refused(scripted: Room, tmp_path: Path):
     gate = tmp_path / "gate"
     first = asyncio.create_task(scripted.say(f"wait:{gate} say:done", key=KEY))
-    other = replace(KEY, fingerprint="other")
+    other = structs.replace(KEY, fingerprint="other")
     while not gate.with_name("gate.reached").exists():
         await asyncio.sleep(0.01)
     with pytest.raises(StateConflict):
@@ -396,7 +395,7 @@ async def test_a_key_used_for_another_request_is_refused(scripted: Room, tmp_pat
 
 
 async def test_a_first_try_always_runs_and_later_tries_get_the_last_one(room: Room):
-    first_try = replace(KEY, latest=True)
+    first_try = structs.replace(KEY, latest=True)
     one = await room.say("My dog is called Rex.", key=first_try)
     two = await room.say("My dog is called Rex.", key=first_try)
     assert one.conversation != two.conversation

@@ -106,32 +106,27 @@ async def spin(steps: int = 20) -> None:
         await asyncio.sleep(0)
 
 
-@dataclass(frozen=True, slots=True)
-class Increment(Ask[int]):
+class Increment(Ask[int], frozen=True):
     """Increment the count, as one unit of two rows; answered with the new count."""
 
     by_n: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class ReadCount(Ask[int]):
+class ReadCount(Ask[int], frozen=True):
     """Answered with the count in memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class RefuseWithCount(Ask[None]):
+class RefuseWithCount(Ask[None], frozen=True):
     """Refused, with the count in memory in the note."""
 
 
-@dataclass(frozen=True, slots=True)
-class TakeName(Ask[tuple[str, int]]):
+class TakeName(Ask[tuple[str, int]], frozen=True):
     """Take a name that may be taken already; answered with the name and the count in memory."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Incarnation(Ask[int]):
+class Incarnation(Ask[int], frozen=True):
     """Answered with the actor's incarnation."""
 
 

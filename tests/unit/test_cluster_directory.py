@@ -26,27 +26,23 @@ from tests.support.nodes import Placed, PlacedOwnership
 SOON_S = 0.3
 
 
-@dataclass(frozen=True, slots=True)
-class Whereabouts(Ask[str]):
+class Whereabouts(Ask[str], frozen=True):
     """Answered with the name of the node."""
 
     slowly: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TurnAway(Ask[None]):
+class TurnAway(Ask[None], frozen=True):
     """Answered with an error."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bell(Tell):
+class Bell(Tell, frozen=True):
     """Counted."""
 
     number: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Slept(OwnTell):
+class Slept(OwnTell, frozen=True):
     """The slow work of a `Whereabouts` is done."""
 
     answer: AsyncFuture[str]

@@ -3,7 +3,6 @@
 import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -30,8 +29,7 @@ from tests.support.nodes import BEAT_S, Nodes, running
 from tests.support.sharing import with_a_bank
 
 
-@dataclass(frozen=True, slots=True)
-class Rung(Tell):
+class Rung(Tell, frozen=True):
     """Announced by a test."""
 
     number: int

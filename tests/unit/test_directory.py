@@ -20,27 +20,23 @@ from actors.runtime.notices import Reload, ReloadConcerning
 from tests.support.disk import Counter, Disk, Increment, ReadCount, open_store, spin, value
 
 
-@dataclass(frozen=True, slots=True)
-class Visit(Ask[str]):
+class Visit(Ask[str], frozen=True):
     """Answered with the actor's key."""
 
     number: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class VisitLater(Ask[str]):
+class VisitLater(Ask[str], frozen=True):
     """Answered later, while the mailbox goes on."""
 
     number: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Knock(Tell):
+class Knock(Tell, frozen=True):
     """Noted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stumble(Ask[None]):
+class Stumble(Ask[None], frozen=True):
     """Fails with an unexpected exception."""
 
     number: int = 0

@@ -75,8 +75,15 @@ def example(of: Any) -> Any:
         hints = get_type_hints(of)
         return cast(Any, of)(**{field.name: example(hints[field.name]) for field in dataclasses.fields(of)})
     if isinstance(of, type) and issubclass(of, tuple | msgspec.Struct):
-        return of(*(example(hint) for hint in get_type_hints(of).values()))
+        return cast(Any, of)(*(example(hint) for hint in hints_of(of)))
     raise TypeError(f"{of} has no binary form; say in `local` why what holds it never leaves its process")
+
+
+def hints_of(of: type[Any]) -> list[Any]:
+    """Return the types of the members of a named tuple or struct."""
+    hints = get_type_hints(of)
+    names: tuple[str, ...] = of.__struct_fields__ if issubclass(of, msgspec.Struct) else cast(Any, of)._fields
+    return [hints[name] for name in names]
 
 
 def is_live(of: Any) -> bool:
@@ -161,18 +168,21 @@ def test_members_of_a_newer_version_are_ignored_and_those_of_an_older_one_have_d
         assert wire.decode_ask(data) == ("agent", "agt_00", ReadAgent("usr_00", access_granted=False))
 
 
+def is_array(of: type[Any]) -> bool:
+    return issubclass(of, msgspec.Struct) and of.__struct_config__.array_like
+
+
 def grown(of: Any, value: Any) -> Any:
     """Return a value of a type as the next version would send it: every record in it has one more member."""
     origin, args = get_origin(of), get_args(of)
     if origin in (Union, types.UnionType):
         return grown(next(arg for arg in args if arg is not type(None)), value) if value is not None else None
-    if isinstance(of, type) and (hasattr(of, "_fields") or issubclass(of, msgspec.Struct)):
-        hints = get_type_hints(of).values()
-        return [*(grown(hint, item) for hint, item in zip(hints, value, strict=True)), "new"]
+    if isinstance(of, type) and (hasattr(of, "_fields") or is_array(of)):
+        return [*(grown(hint, item) for hint, item in zip(hints_of(of), value, strict=True)), "new"]
     if isinstance(value, list):
         item_types = args if origin is tuple and args[-1] is not ... else (args[0],) * len(value)
         return [grown(item_of, item) for item_of, item in zip(item_types, value, strict=True)]
-    if dataclasses.is_dataclass(of):
+    if dataclasses.is_dataclass(of) or (isinstance(of, type) and issubclass(of, msgspec.Struct)):
         hints = get_type_hints(of)
         return {name: grown(hints[name], member) for name, member in value.items()} | {"new": [1]}
     if origin in (dict, Mapping):
@@ -225,8 +235,7 @@ def test_structs_travel_as_arrays_for_they_were_named_tuples_in_older_versions()
 
 
 def test_a_member_that_an_older_version_lacks_gets_its_default() -> None:
-    @dataclasses.dataclass(frozen=True, slots=True)
-    class Grown(ReadAgent):
+    class Grown(ReadAgent, frozen=True):
         mood: str = "calm"
 
     older = msgspec.msgpack.encode(ReadAgent("usr_00"))
@@ -277,8 +286,7 @@ def test_a_future_in_a_reply_is_waited_for_and_left_out() -> None:
 
 
 def test_a_message_with_something_live_is_found() -> None:
-    @dataclasses.dataclass(frozen=True, slots=True)
-    class Live(Tell):
+    class Live(Tell, frozen=True):
         answer: AsyncFuture[int]
 
     with pytest.raises(TypeError, match="has no binary form"):

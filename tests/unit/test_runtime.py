@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
 from typing import Any
 
 import pykka
@@ -30,51 +29,43 @@ from tests.support.disk import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Say(Ask[list[str]]):
+class Say(Ask[list[str]], frozen=True):
     """Record a word; answered with all recorded words."""
 
     word: str
 
 
-@dataclass(frozen=True, slots=True)
-class Hear(Tell):
+class Hear(Tell, frozen=True):
     """Record a word."""
 
     word: str
 
 
-@dataclass(frozen=True, slots=True)
-class Later(Ask[str]):
+class Later(Ask[str], frozen=True):
     """Answered when the test resolves the actor's future of that name."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Refuse(Ask[None]):
+class Refuse(Ask[None], frozen=True):
     """Answered with an error of the product's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stumble(Ask[None]):
+class Stumble(Ask[None], frozen=True):
     """Fails with an unexpected exception."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trip(Tell):
+class Trip(Tell, frozen=True):
     """Fails with an unexpected exception while nobody waits for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class TalkToSelf(Ask[int]):
+class TalkToSelf(Ask[int], frozen=True):
     """Makes the actor tell itself a number of words; answered with the waiting messages."""
 
     words: int
 
 
-@dataclass(frozen=True, slots=True)
-class Unheard(Ask[None]):
+class Unheard(Ask[None], frozen=True):
     """No actor has a handler for it."""
 
 
@@ -715,8 +706,7 @@ async def test_the_answer_of_a_change_that_may_be_refused_does_not_show_what_a_l
 async def test_a_fault_after_the_commit_is_answered_and_leaves_no_actor_that_never_answers(
     counters: Troupe, store: Store, where: str
 ):
-    @dataclass(frozen=True, slots=True)
-    class Trip(Ask[None]):
+    class Trip(Ask[None], frozen=True):
         pass
 
     class Clumsy(Counter):

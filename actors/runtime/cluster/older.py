@@ -23,7 +23,7 @@ def without_new_members(of: Any, value: Any) -> Any:
     if isinstance(value, dict):
         members = cast("dict[Any, Any]", value)
         value = cast("Any", members)
-        if is_dataclass(of):
+        if is_dataclass(of) or hasattr(of, "__struct_fields__"):
             hints = _hints(of)
             return {name: without_new_members(hints.get(name, Any), member) for name, member in members.items()}
         if origin in (dict, Mapping):

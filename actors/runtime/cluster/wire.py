@@ -212,7 +212,7 @@ def _types(base: type[Any]) -> dict[str, type[Any]]:
 
 def _subclasses(base: type[Any]) -> Iterator[type[Any]]:
     for found in base.__subclasses__():
-        # a dataclass with slots replaces the class that it was made of
+        # not those that tests make within a function
         if getattr(sys.modules.get(found.__module__), found.__qualname__, None) is found:
             yield found
         yield from _subclasses(found)
