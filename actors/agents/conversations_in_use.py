@@ -24,6 +24,8 @@ from persistence.store import StoreUnavailable
 WARM_CONVERSATIONS = 256
 """Idle conversations that one agent keeps in memory; others are read from the store when they continue."""
 
+_AT_ONCE = 16  # idle conversations that are dropped together, so that few new ones have to look for them
+
 _states = count(1)
 
 log = logging.getLogger("parley.agent")
@@ -70,12 +72,13 @@ class ConversationsInUse:
             copy_of = None if place is None else place.copy_of
             conversation = Conversation(message.viewer_id, self._host.key, key, copy_of=copy_of)
             self._engine.in_background(self._load(conversation))
+        if len(self._by_key) >= WARM_CONVERSATIONS:
+            self._drop_resting()  # before the new one, which rests until its chat begins
         self._by_key[key] = conversation
         if place is not None and place.binds is not None:
             self._bound[message.viewer_id, place.binds] = conversation
             self._as_bound = next(_states)
         self._remember_binding(message, conversation)
-        self._drop_resting()
         return conversation
 
     def _remember_binding(self, message: SendChat, conversation: Conversation) -> None:
@@ -143,12 +146,11 @@ class ConversationsInUse:
         return None
 
     def _drop_resting(self) -> None:
-        """Drop idle conversations above the limit, those unused for longest first."""
+        """Drop idle conversations for which there is no room, and a few more, those unused for longest first."""
         excess = len(self._by_key) - WARM_CONVERSATIONS
-        if excess > 0:
-            resting = (key for key, known in self._by_key.items() if known.at_rest)
-            for key in list(islice(resting, excess)):  # which ends at the first that rest
-                del self._by_key[key]
+        resting = (key for key, known in self._by_key.items() if known.at_rest)
+        for key in list(islice(resting, excess + _AT_ONCE)):  # which ends at the first that rest
+            del self._by_key[key]
 
     async def _load(self, conversation: Conversation) -> None:
         host = self._host

@@ -58,7 +58,9 @@ PER_MESSAGE = 4
 
 def estimate_tokens(text: str) -> int:
     """Estimate the tokens of a text, rather too high: one for four ASCII characters, or for one other character."""
-    plain = len(text) if text.isascii() else len(text.encode("ascii", "ignore"))
+    if text.isascii():
+        return (len(text) + 3) // 4
+    plain = len(text.encode("ascii", "ignore"))
     return (plain + 3) // 4 + len(text) - plain
 
 

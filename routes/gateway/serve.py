@@ -116,7 +116,7 @@ class GatewayRoutes:
             await count_stored(call)  # as for answers, an error is sent only once its request is counted
             raise
         await count_stored(call)
-        answer.headers = {"X-Request-Id": call.request_id} | quota_headers(call) | answer.headers
+        answer.headers = {"X-Request-Id": call.request_id, **quota_headers(call), **answer.headers}
         return code, answer
 
     async def _carried_out(

@@ -317,6 +317,19 @@ async def test_a_late_message_to_its_old_conversation_takes_no_clients_id_back_f
     assert (await room.say("Really?", client_id="mine")).conversation == said.conversation
 
 
+async def test_a_new_conversation_is_answered_while_more_others_are_under_way_than_stay_in_memory(
+    scripted: Room, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(conversations_in_use, "WARM_CONVERSATIONS", 1)
+    gate = Gate(tmp_path / "gate")
+    first = asyncio.create_task(scripted.say(f"wait:{gate} say:First"))
+    await gate.reached()
+    second = await asyncio.wait_for(scripted.say("say:Second"), 30)
+    gate.open()
+    assert [(await first).reply.content, second.reply.content] == ["First", "Second"]
+    assert (await scripted.say("say:Third", conversation=second.conversation)).reply.seq == 4
+
+
 async def test_a_late_message_to_an_erased_conversation_leaves_its_clients_id_free(room: Room):
     source = await source_of(room)
     place = ChatPlace(source.number, bound_to=("mine", await as_bound(room, "mine")))
