@@ -22,7 +22,7 @@ from persistence.agents import AgentRow
 from persistence.store import StoreUnavailable
 
 WARM_CONVERSATIONS = 256
-"""Idle conversations that one agent keeps in memory; others are read from the store when they continue."""
+"""Conversations that one agent keeps in memory, unless more are in use; others are read from the store."""
 
 _AT_ONCE = 16  # idle conversations that are dropped together, so that few new ones have to look for them
 

@@ -2,7 +2,9 @@
 
 import logging
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from msgspec import field
 
 from actors.runtime.mailbox import OwnTell
 from actors.webhooks.lanes import LOADED

@@ -1,6 +1,6 @@
 """The messages that the dispatcher and a user's webhooks actor take, and their replies."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from actors.errors import NotFound, StateConflict
@@ -136,7 +136,11 @@ class SendTest(Ask[TestSent], frozen=True):
     """Emit an event with the user's data."""
 
     event_type: str
-    data: dict[str, Any] = field(repr=False)
+    data: dict[str, Any]
+
+    def __repr__(self) -> str:
+        """Show the message without the user's data."""
+        return f"SendTest({self.event_type!r})"
 
 
 def no_such_endpoint() -> NotFound:

@@ -27,6 +27,7 @@ from actors.runtime.cluster import wire
 from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import Ask, OwnTell, Tell
 from actors.runtime.notices import Announced, Notice, Reload, ReloadConcerning, Told
+from actors.webhooks.messages import SendTest
 
 for found in pkgutil.walk_packages(actors.__path__, "actors."):
     importlib.import_module(found.name)
@@ -41,7 +42,7 @@ def subclasses(base: type[Any]) -> Iterator[type[Any]]:
 
 
 def of_product(base: type[Any]) -> list[type[Any]]:
-    """Find the message types of the product; a dataclass with slots replaces the class that it was made of."""
+    """Find the message types of the product, in the order of their names."""
     found = {
         (cls.__module__, cls.__qualname__): cls for cls in subclasses(base) if cls.__module__.startswith("actors.")
     }
@@ -106,6 +107,18 @@ def test_a_message_comes_out_of_its_binary_form_as_it_went_in(message: type[Any]
         received = wire.decode_notice(*wire.encode_notice(told))
         assert received == told
         assert type(received.message) is message
+
+
+def test_no_struct_has_a_field_of_a_dataclass_as_its_default() -> None:
+    structs = [cls for cls in subclasses(msgspec.Struct) if cls.__module__.partition(".")[0] in {"actors", "routes"}]
+    assert len(structs) > 100
+    assert [
+        cls for cls in structs for default in cls.__struct_defaults__ if isinstance(default, dataclasses.Field)
+    ] == []
+
+
+def test_what_a_user_sends_in_a_test_event_is_not_shown_with_the_message() -> None:
+    assert repr(SendTest("test", {"secret": 1})) == "SendTest('test')"
 
 
 def test_messages_are_told_apart_by_their_names() -> None:

@@ -1,4 +1,4 @@
-"""Messages of a newer version as this one reads them: msgspec ignores new members but for those of arrays."""
+"""Messages of a newer version as this one reads them: msgspec ignores new members but for those of named tuples."""
 
 import types
 from collections.abc import Mapping
