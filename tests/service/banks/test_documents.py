@@ -334,7 +334,7 @@ async def put_back(store: Store, document_id: str) -> None:
 
 async def test_what_a_crash_left_in_the_queue_is_done_at_the_next_start(tmp_path: Path):
     data = tmp_path / "data"
-    async with running(data) as gateway:
+    async with running(data, PARLEY_DEFAULT_PLAN="enterprise") as gateway:
         async with gateway.client() as client:
             user = await client.register("ada-lovelace")
             record = await hand_in(user, "Book", LONG)
@@ -348,7 +348,7 @@ async def test_what_a_crash_left_in_the_queue_is_done_at_the_next_start(tmp_path
 
 
 async def test_no_document_that_was_accepted_is_lost_with_a_crash(tmp_path: Path):
-    async with running(tmp_path / "data") as gateway:
+    async with running(tmp_path / "data", PARLEY_DEFAULT_PLAN="enterprise") as gateway:
         async with gateway.client() as client:
             user = await client.register("ada-lovelace")
             ids: list[str] = []
