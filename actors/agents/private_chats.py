@@ -275,8 +275,8 @@ class PrivateChats:
 
     def _reply(self, agent: AgentRow, outcome: Reply, said: Utterance, seq: int) -> Utterance:
         text, sources, id = outcome.text, outcome.sources, reply_of(said.id)
-        reply = new_message(self._host.key, "agent", agent.name, text, seq, self._clock(), sources, id)
-        return structs.replace(reply, mark="cancelled") if outcome.halted else reply
+        mark = "cancelled" if outcome.halted else None
+        return new_message(self._host.key, "agent", agent.name, text, seq, self._clock(), sources, id, mark)
 
     def cancel(self, message: CancelRun) -> AsyncFuture[None] | None:
         """End a run early; return a future that resolves when it has ended, None if it has."""

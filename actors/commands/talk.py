@@ -254,12 +254,10 @@ async def _place_of(call: Call, agent_id: str, saying: Saying) -> ChatPlace:
 
 
 def _new_place(saying: Saying) -> ChatPlace:
-    earlier, scope = saying.earlier, _scope(saying)
-    if earlier:
-        cut = max(len(earlier) - IMPORTED, 0)
-        begins = Beginning(earlier[cut:], _opening(earlier[: cut + 1]), cut, scope, saying.earlier_names[cut:])
-    else:
-        begins = Beginning(opening=key_digest("user", _plain(saying.content)), scope=scope)
+    earlier = saying.earlier
+    cut = max(len(earlier) - IMPORTED, 0)
+    opening = _opening(earlier[: cut + 1] or (Earlier("user", saying.content),))
+    begins = Beginning(earlier[cut:], opening, cut, _scope(saying), saying.earlier_names[cut:])
     return ChatPlace(new_number(), begins=begins, binds=saying.client_id)
 
 

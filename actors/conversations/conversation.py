@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from actors.conversations.archive import CONVERSATION, Archive, Newest
 from actors.conversations.ids import conversation_id, run_of
@@ -112,13 +112,14 @@ def new_message(
     at: int,
     sources: tuple[Source, ...] = (),
     id: str | None = None,
+    mark: Literal["cancelled", "imported"] | None = None,
 ) -> Utterance:
     """Make a message, with a new id unless it has one.
 
     A new id is `near` the key of the actor that keeps the message: the agent in a private chat, the domain in its
     zones. So the id names that actor's shard, whoever sent the message.
     """
-    return Utterance(id or new_id("msg", near), role, name, content, seq, at, sources)
+    return Utterance(id or new_id("msg", near), role, name, content, seq, at, sources, mark)
 
 
 @dataclass(slots=True, weakref_slot=True)
@@ -159,10 +160,7 @@ class Conversation:
         new.number_as(place.number)
         new.imported = tuple(
             [
-                structs.replace(
-                    new_message(agent.id, role, user_name if role == "user" else agent.name, text, seq, at),
-                    mark="imported",
-                )
+                new_message(agent.id, role, user_name if role == "user" else agent.name, text, seq, at, mark="imported")
                 for seq, (role, text) in enumerate(begins.earlier, 1)
             ]
         )
