@@ -2,6 +2,7 @@
 
 from __future__ import annotations  # nested functions would build theirs at each call
 
+from copy import copy
 from typing import Any
 
 from msgspec import structs
@@ -21,7 +22,7 @@ from actors.agents.messages import (
 )
 from actors.agents.runs_under_way import RunsUnderWay, RunUnderWay
 from actors.conversations.conversation import WAITING_LIMIT, Chat, ChatSent, Conversation, new_message
-from actors.conversations.ids import reply_of
+from actors.conversations.ids import reply_of, run_of
 from actors.conversations.place import Binding, ChatPlace
 from actors.engines.answering import EngineRunner, Outcome, Unfinished
 from actors.engines.message import Utterance
@@ -126,8 +127,8 @@ class PrivateChats:
         """Drop a conversation that is being erased; return its last seq, 0 if it was not in memory."""
         conversation = self._conversations.erase(number, key)
         chats = [] if conversation is None else conversation.under_way()
-        for copy in self._conversations.copies_of(number):
-            chats += self._conversations.drop(copy)
+        for fork in self._conversations.copies_of(number):
+            chats += self._conversations.drop(fork)
         for chat in chats:
             chat.answer.fail(no_such_conversation())
         return 0 if conversation is None else conversation.last_seq
@@ -323,7 +324,9 @@ class PrivateChats:
         error = Overloaded(ended) if silence is None else silence
         for conversation in list(self._conversations):  # a failed chat that is not kept drops its conversation
             for chat in conversation.under_way():
-                chat.answer.fail(error)
+                streams = self._engine.streams and conversation.at_work is chat
+                is_stored = conversation.kept and (streams or chat.resumes is not None)
+                chat.answer.fail(copy(error).of_run(run_of(chat.message_id), conversation.name) if is_stored else error)
 
     def snapshot(self) -> list[dict[str, Any]]:
         """Show the conversations in memory, without their texts."""

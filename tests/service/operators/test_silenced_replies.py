@@ -72,8 +72,8 @@ async def test_private_chats_are_refused_as_those_that_come_later(tmp_path: Path
         while not (await live_actor(at.client, "agent", agent_id)).body["state"]["conversations"][0]["waiting"]:
             await asyncio.sleep(0.01)
         await at.silence(way)
-        for chat in (first, second, at.chat("say:Three")):
-            (await chat).refused(3002, 409)
+        refused = [(await chat).refused(3002, 409) for chat in (first, second, at.chat("say:Three"))]
+        assert [("X-Run-Id" in answer.headers) for answer in refused] == [True, False, False], "one message is kept"
 
 
 @pytest.mark.parametrize("way", [*WAYS, "destroyed"])
@@ -88,7 +88,7 @@ async def test_the_run_of_such_a_chat_ends_with_the_chat_s_error(tmp_path: Path,
         else:
             await at.silence(way)
         answer = await chat
-        assert answer.code in (3002, 3000)
+        assert (answer.code, answer.headers["X-Run-Id"]) == (3000 if way == "destroyed" else 3002, run_id)
         run = await run_of(at.host, run_id)
         assert (run["state"], run["error"]) == ("failed", answer.body["status"])
         assert [event.data for event in await all_events(at.host, run_id)] == [run["error"]]
