@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Sequence
 
 from actors.agents.messages import MembersDestroyed
-from actors.domains.membership import MEMBER
+from actors.domains.membership import MEMBER, Membership
 from actors.domains.messages import StreamsEnded
 from actors.domains.streams import Feed, Streams, Whom
 from actors.runtime.directory import Directory
@@ -43,7 +43,7 @@ async def _end_outsiders(store: Store, streams: Streams, domain_ids: Sequence[st
     """
     for domain_id in domain_ids:
         rows = await store.fetch(domains.memberships(domain_id))
-        users = {row.owner_id for row in rows if row.state == MEMBER}
+        users = {row.owner_id for row in rows if Membership(row.state) is MEMBER}
         outsiders = [reader for reader in streams.readers_of(domain_id) if reader.user_id not in users]
         if outsiders:
             there = await store.fetch(domains.by_id(domain_id))

@@ -122,6 +122,17 @@ async def test_a_stream_ends_with_its_zone_domain_agent_or_user(workspace: Works
             assert await ended(own) == ("revoked" if target == {} else "domain destroyed")
 
 
+@pytest.mark.parametrize("ending", ["AP_Destroy", "US_Destroy"])
+async def test_streams_go_on_when_another_user_s_agent_is_destroyed(workspace: Workspace, ending: str):
+    guest = workspace.guest
+    async with following(workspace.owner, workspace.domain) as own, following(guest, workspace.domain) as theirs:
+        target = {"agent": workspace.guest_agent} if ending == "AP_Destroy" else {}
+        (await guest.command(ending, target=target, vx={"secret": PASSWORD})).ok()
+        assert await ended(theirs) == ("agent destroyed" if ending == "AP_Destroy" else "revoked")
+        (await post(workspace.owner, workspace.domain, "still here")).ok()
+        assert await own.texts(1) == ["still here"]
+
+
 async def test_a_reader_that_takes_nothing_is_cut_off_and_costs_no_memory(workspace: Workspace):
     body = orjson.dumps({"target": {"domain": workspace.domain}})
     headers = (f"Authorization: Bearer {workspace.owner.token}", "Content-Type: application/json")
