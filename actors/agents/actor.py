@@ -211,7 +211,7 @@ class AgentActor(DurableActor):
             *self._outbox.emit(agent.owner_id, *deployment_event("deleted", agent), at=now),
             reply=lambda: view,
             applied=self.retire,
-            notices=(gone, self._outbox.woken(agent.owner_id), *membership_notices(message.domain_ids)),
+            notices=(gone, self._outbox.woken(agent.owner_id), *membership_notices(self.key, message.domain_ids)),
         )
 
     # notices of other actors

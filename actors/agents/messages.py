@@ -53,14 +53,17 @@ class MembersDestroyed(Tell, frozen=True):
 
 
 class AgentsSilenced(Tell, frozen=True):
-    """Announced when an operator has stopped the agent, or suspended the user, of this id."""
+    """Announced when the agent of this id was stopped or destroyed, or the user of this id suspended or destroyed."""
 
     id: str
 
 
-def membership_notices(domain_ids: tuple[str, ...]) -> tuple[Notice, ...]:
-    """Make the notices of a unit that destroys agents of these domains, for the readers of streams."""
-    return (Announced(MembersDestroyed(domain_ids)),) if domain_ids else ()
+def membership_notices(id: str, domain_ids: tuple[str, ...]) -> tuple[Notice, ...]:
+    """Make the notices of a unit that destroys an agent, or a user with agents, of these domains.
+
+    They end the agents' replies there, and the streams of readers who have no member left.
+    """
+    return (Announced(AgentsSilenced(id)), Announced(MembersDestroyed(domain_ids))) if domain_ids else ()
 
 
 class AgentView(NamedTuple):

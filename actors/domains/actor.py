@@ -9,7 +9,8 @@ import orjson
 
 from actors.agents.messages import AGENT, LinksGained
 from actors.conversations.archive import ZONE, read_window
-from actors.domains.membership import BY_AGENTS_OWNER, MEMBER, NONE, Membership, MemberState, Move, moved, refusal
+from actors.domains.members import Members, MemberState
+from actors.domains.membership import BY_AGENTS_OWNER, MEMBER, NONE, Membership, Move, moved, refusal
 from actors.domains.messages import (
     DOMAIN,
     LOBBY,
@@ -69,7 +70,7 @@ class DomainActor(DurableActor):
         self._streams = streams
         self._replies = replies
         self._domain: DomainRow | None = None
-        self.memberships: dict[str, MemberState] = {}  # by the agent's id
+        self.memberships = Members()
         self.zones: dict[str, Zone] = {}
         self._number = 0  # of the last event in the domain's sequence
         self._talk: ZoneTalk | None = None  # from the first message on
@@ -100,7 +101,7 @@ class DomainActor(DurableActor):
             viewer.access_granted
             or domain.owner_id == viewer.user_id
             or domain.access == "public"
-            or self._has_agent_in(viewer.user_id, Membership.INVITED, MEMBER)
+            or self.memberships.has_agent_of(viewer.user_id, Membership.INVITED, MEMBER)
         ):
             raise no_such_domain()
         return domain
@@ -111,16 +112,10 @@ class DomainActor(DurableActor):
             raise NotPermitted(f"Only the owner of the founder of {domain.name} may do this; ask {domain.owner}.")
         return domain
 
-    def _has_agent_in(self, user_id: str, *states: Membership) -> bool:
-        for member in self.memberships.values():  # noqa: SIM110 - for each message, and a generator costs as much again
-            if member.owner_id == user_id and member.state in states:
-                return True
-        return False
-
     @handles(ReadDomain)
     def _read(self, message: ReadDomain) -> DomainView:
         domain = self._seen_by(message.viewer)
-        is_member = self._has_agent_in(message.viewer.user_id, MEMBER)
+        is_member = self.memberships.has_agent_of(message.viewer.user_id, MEMBER)
         return DomainView(domain, message.viewer, is_member, tuple(zone.row for zone in self.zones.values()))
 
     @handles(FindZone, provisional=True)  # the message that is said there waits for the zone to be stored
@@ -209,7 +204,7 @@ class DomainActor(DurableActor):
 
     def _put_out(self, message: MoveMember, before: Membership) -> tuple[Notice, ...]:
         """Make the notice that ends the streams of a user who has lost its last member, after the event of that."""
-        if before is not MEMBER or self._has_agent_in(message.agents_owner_id, MEMBER):
+        if before is not MEMBER or self.memberships.has_agent_of(message.agents_owner_id, MEMBER):
             return ()
         whom = Whom(self.key, user_id=message.agents_owner_id)
         return (Announced(StreamsEnded(ENDED_BY[message.move], whom, self._number)),)
@@ -230,7 +225,7 @@ class DomainActor(DurableActor):
             if message.agents_owner_id != viewer.user_id:
                 raise NotPermitted(f"Only the owner of {message.agent} may do this.")
         elif message.move is Move.INVITE and domain.access != "agent":
-            if domain.owner_id != viewer.user_id and not self._has_agent_in(viewer.user_id, MEMBER):
+            if domain.owner_id != viewer.user_id and not self.memberships.has_agent_of(viewer.user_id, MEMBER):
                 raise NotPermitted(f"Only users with a member of {domain.name} may invite into it.")
         else:
             self._owned_by(viewer)
@@ -257,7 +252,7 @@ class DomainActor(DurableActor):
             NotPermitted: the user has no member in it.
         """
         domain = self._seen_by(viewer)
-        if not self._has_agent_in(viewer.user_id, MEMBER):
+        if not self.memberships.has_agent_of(viewer.user_id, MEMBER):
             raise no_member(domain)
         return domain
 
@@ -322,7 +317,15 @@ class DomainActor(DurableActor):
 
     def concerns(self, user_id: str) -> bool:
         """Return whether a user's agent has a membership; the id may also be an agent's."""
-        return user_id in self.memberships or any(member.owner_id == user_id for member in self.memberships.values())
+        return self.memberships.concern(user_id)
+
+    def goes_on_without(self, id: str) -> bool:
+        """Drop the memberships of an agent or user that was destroyed, unless the domain went with it."""
+        domain = self._domain
+        if domain is None or id in (domain.founder_id, domain.owner_id):
+            return False
+        self.memberships.forget(id)
+        return True
 
     @property
     def title(self) -> str | None:

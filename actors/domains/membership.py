@@ -1,7 +1,6 @@
 """The membership of an agent in a domain: its states, and the moves between them (docs/contract.md, "Memberships")."""
 
 import enum
-from typing import NamedTuple
 
 
 class Membership(enum.Enum):
@@ -65,14 +64,6 @@ MOVES: dict[Membership, dict[Move, Membership | None]] = {
 
 BY_AGENTS_OWNER = (Move.JOIN, Move.LEAVE)
 """Moves of the agent's owner. Any member's owner may invite; only the domain's owner may make the other moves."""
-
-
-class MemberState(NamedTuple):
-    """The membership of one agent: the agent's owner, the state, and the time of its last change."""
-
-    owner_id: str
-    state: Membership
-    since: int
 
 
 def moved(state: Membership, move: Move, *, own: bool, public: bool) -> Membership | None:

@@ -39,7 +39,7 @@ class RepliesUnderWay:
         return [await silence_of(self._store, persona.id) or outcome for persona, outcome in replies]
 
     def agents_silenced(self, silenced: AgentsSilenced) -> None:
-        """End the replies of agents that an operator has stopped, or whose owner is suspended."""
+        """End the replies of an agent, or of a user's agents, at once."""
         for halt, agent in list(self._streamed.items()):
             if silenced.id in agent:
                 halt.call()

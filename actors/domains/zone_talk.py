@@ -10,7 +10,7 @@ from actors.conversations.conversation import new_message
 from actors.conversations.host import ChatHost
 from actors.conversations.records import message_record
 from actors.conversations.stored import ZONE_QUOTES, columns_of
-from actors.domains.membership import MEMBER, MemberState
+from actors.domains.members import Members
 from actors.domains.messages import DomainViewer, NotInDomain, Said, SayInZone, no_such_zone
 from actors.domains.replies_under_way import RepliesUnderWay
 from actors.domains.streams import Feed, event
@@ -18,7 +18,7 @@ from actors.engines.answering import EngineRunner, Outcome, Unanswered
 from actors.engines.message import Utterance
 from actors.engines.turn import Engine, Memory, Persona, Reply, Turn
 from actors.engines.window import Window
-from actors.errors import Overloaded, ServiceError
+from actors.errors import Overloaded, ServiceError, StateConflict
 from actors.idempotency.records import Receipt
 from actors.ids import Clock
 from actors.runtime.future import AsyncFuture
@@ -55,8 +55,8 @@ class DomainHost(ChatHost, Protocol):
         ...
 
     @property
-    def memberships(self) -> Mapping[str, MemberState]:
-        """The memberships by the agent's id."""
+    def memberships(self) -> Members:
+        """The memberships of the domain."""
         ...
 
     def require_member(self, viewer: DomainViewer) -> DomainRow:
@@ -137,8 +137,7 @@ class ZoneTalk:
             raise no_such_zone()
         if message.spoken_to:
             persona = message.answering[0]
-            member = self._host.memberships.get(persona.id)
-            if member is None or member.state is not MEMBER:
+            if not self._host.memberships.is_member(persona.id):
                 raise NotInDomain(f"{persona.name} is not a member of {domain.name}; bring it in with DM_Join first.")
         return zone
 
@@ -196,6 +195,8 @@ class ZoneTalk:
             if isinstance(reply, ServiceError):
                 failed = failed or reply
                 continue
+            if not self._host.memberships.is_member(persona.id):
+                continue  # it has left since it was mentioned
             seq = zone.row.last_seq + 1 + len(new) + len(replies)
             line = new_message(self._host.key, "agent", persona.name, reply.text, seq, self._clock(), reply.sources)
             replies.append((line, persona.id))
@@ -247,6 +248,8 @@ class ZoneTalk:
     def replied(self, message: Replied) -> None:
         """Store the reply of a streaming engine."""
         zone, answer, outcome = self._host.zones.get(message.zone_id), message.answer, message.outcome
+        if not self._host.memberships.is_member(message.persona.id) and not isinstance(outcome, ServiceError):
+            outcome = StateConflict(f"{message.persona.name} left the domain before it answered; your message is kept.")
         if answer is not None:
             self._awaited.discard(answer)
         if isinstance(outcome, ServiceError) or zone is None:

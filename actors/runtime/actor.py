@@ -120,6 +120,13 @@ class Actor(Lifecycle):
         """Return whether the state has rows of this user."""
         return False
 
+    def goes_on_without(self, id: str) -> bool:
+        """Drop the rows of a user or an agent that is gone; return False if the actor must load its state anew.
+
+        An actor overrides this if others wait for work that a reload would break off.
+        """
+        return False
+
     @property
     def waiting(self) -> int:
         """The number of messages in the mailbox."""

@@ -159,9 +159,11 @@ class LocalDirectory:
                 actor.retire()
 
     def _reload_concerning(self, id: str, kinds: Collection[str], but: str) -> None:
-        """Stop actors that hold rows of this id; one that is loading starts over, as it may read the old rows."""
+        """Stop actors that need their rows of this id; one that is loading starts over, as it may read old rows."""
         for actor in list(self._actors.values()):
-            if actor.kind in kinds and actor.key != but and (actor.life is State.STARTING or actor.concerns(id)):
+            if actor.kind not in kinds or actor.key == but:
+                continue
+            if actor.life is State.STARTING or (actor.concerns(id) and not actor.goes_on_without(id)):
                 actor.retire()
 
     # life

@@ -34,6 +34,7 @@ class Reload:
 class ReloadConcerning:
     """Stop the actors that hold rows of one user or agent, except the actor with the key `but`.
 
+    Those that can drop these rows go on (`Actor.goes_on_without`).
     `kinds` are the kinds of these actors; if empty, all kinds that hold a user's state (`Kind.holds_users`), or with
     `is_agent` those that hold an agent's (`Kind.holds_agents`), with `is_name` those of these that also hold its name
     (`Kind.holds_names`). Actors of these kinds that are still loading start

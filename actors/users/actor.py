@@ -181,7 +181,7 @@ class UserActor(DurableActor):
                 *(Told(AGENT, agent_id, UserGone(user.id)) for agent_id in message.met_agents),
                 self._outbox.told(user.id, EndpointsGone(user.id)),
                 Announced(CredentialsEnded("revoked", user_id=user.id)),
-                *membership_notices(message.domain_ids),
+                *membership_notices(user.id, message.domain_ids),
             ),
         )
 

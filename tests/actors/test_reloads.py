@@ -4,8 +4,12 @@ import asyncio
 
 from actors.agents.messages import AGENT, DestroyAgent, ReadAgent
 from actors.core import Core
+from actors.domains.membership import Move
+from actors.domains.messages import DOMAIN, DomainViewer, MoveMember, ReadDomain, SayInZone
+from actors.engines.turn import Persona
 from actors.quotas.messages import QUOTA, ReadQuota
-from actors.users.messages import USER, CreateAgent
+from actors.users.messages import USER, CreateAgent, CreateDomain
+from persistence.zones import page_after
 from tests.support.core import make_user
 
 
@@ -24,3 +28,24 @@ async def test_destroying_agents_does_not_hold_up_what_other_users_load(core: Co
         *(core.directory.ask(QUOTA, other.id, ReadQuota()) for other in others),
     )
     assert core.directory.activations - before == len(others)
+
+
+async def test_a_domain_goes_on_without_a_destroyed_member_which_says_nothing_more(core: Core):
+    owner, guest = await make_user(core), await make_user(core)
+    ask = core.directory.ask
+    host = await ask(USER, owner.id, CreateAgent("host", "", None, "agent"))
+    visitor = await ask(USER, guest.id, CreateAgent("visitor", "", None, "agent"))
+    domain = await ask(USER, owner.id, CreateDomain(host.id, host.name, "observatory", "", None, "public"))
+    viewer = DomainViewer(owner.id)
+    await ask(DOMAIN, domain.id, MoveMember(DomainViewer(guest.id), Move.JOIN, visitor.id, visitor.name, guest.id))
+    lobby = (await ask(DOMAIN, domain.id, ReadDomain(viewer))).lobby
+    personas = tuple(Persona(agent.id, agent.name, "knows the dome", "") for agent in (visitor, host))
+    greeting = SayInZone(viewer, lobby.id, owner.name, "Hello!", answering=personas, memories=((), ()))
+    await ask(DOMAIN, domain.id, greeting)
+    await ask(AGENT, visitor.id, ReadAgent(guest.id))
+    before = core.directory.activations
+    await ask(AGENT, visitor.id, DestroyAgent(guest.id, (domain.id,)))
+    await ask(DOMAIN, domain.id, greeting)  # its agents were looked up before
+    assert core.directory.activations == before
+    rows = await core.store.fetch(page_after(lobby.id, 0, 10))
+    assert [row.name for row in rows] == [owner.name, "visitor", "host", owner.name, "host"]

@@ -1,4 +1,4 @@
-"""Replies that have begun when their agent is stopped, or its owner suspended."""
+"""Replies that have begun when their agent is stopped, destroyed or put out, or its owner suspended or destroyed."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,13 +9,17 @@ from pathlib import Path
 import pytest
 
 from tests.gateways.gate import ENGINES, Gate
-from tests.support.gateway import Answer, Client, running
+from tests.support.gateway import PASSWORD, Answer, Client, running
 from tests.support.operator import SECRET, SETTINGS, live_actor
 from tests.support.runs import all_events, run_of
-from tests.support.workspaces import Workspace, opened, post, said_in
+from tests.support.workspaces import Workspace, move, opened, post, said_in
 
 WAYS = ("stopped", "suspended")
 """The ways in which an operator silences an agent."""
+GONE = ("destroyed", "owner destroyed")
+"""The ways in which an agent goes for good."""
+PUT_OUT = ("DM_Kick", "DM_Ban", "DM_Leave")
+"""The moves that end a membership."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,15 @@ class Scene:
         return self.workspace.guest_agent
 
     async def silence(self, way: str) -> None:
+        """Silence the guest's agent, everywhere or in the domain."""
+        if way in PUT_OUT:
+            user = self.workspace.guest if way == "DM_Leave" else self.host
+            (await move(user, way, self.workspace.domain, self.agent)).ok()
+            return
+        if way in GONE:
+            destroy, target = ("AP_Destroy", {"agent": self.agent}) if way == "destroyed" else ("US_Destroy", {})
+            (await self.workspace.guest.command(destroy, target=target, vx={"secret": PASSWORD})).ok()
+            return
         guest = self.workspace.guest.name
         path = f"agents/{self.agent}/stop" if way == "stopped" else f"users/{guest}/suspend"
         assert (await self.client.request("POST", f"/api/admin/{path}", headers=SECRET)).http == 200
@@ -83,10 +96,7 @@ async def test_the_run_of_such_a_chat_ends_with_the_chat_s_error(tmp_path: Path,
         await at.gate.reached()
         message = (await at.host.command("AP_History", target={"agent": at.agent})).ok().content[0]
         run_id = message["id"].replace("msg_", "run_")
-        if way == "destroyed":
-            (await at.workspace.guest.command("AP_Destroy", target={"agent": at.agent})).ok()
-        else:
-            await at.silence(way)
+        await at.silence(way)
         answer = await chat
         assert (answer.code, answer.headers["X-Run-Id"]) == (3000 if way == "destroyed" else 3002, run_id)
         run = await run_of(at.host, run_id)
@@ -98,23 +108,46 @@ async def test_chats_with_an_agent_that_is_destroyed_end_as_those_that_come_late
     async with scene(tmp_path) as at:
         waiting = at.chat(f"say:One wait:{at.gate}")
         await at.gate.reached()
-        (await at.workspace.guest.command("AP_Destroy", target={"agent": at.agent})).ok()
+        await at.silence("destroyed")
         for chat in (waiting, at.chat("say:Two")):
             (await chat).refused(3000, 404)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", [*WAYS, *GONE])
 async def test_a_reply_in_a_zone_ends_and_is_not_posted(tmp_path: Path, way: str):
     async with scene(tmp_path) as at:
         waiting = at.chat(content := f"say:One wait:{at.gate} say:Two", domain=at.workspace.domain)
         await at.gate.reached()
         await at.silence(way)
-        (await waiting).refused(3002, 409)
+        (await waiting).refused(*((3000, 404) if way in GONE else (3002, 409)))
         await at.engines_ended()
         assert await at.texts() == [content]
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", PUT_OUT)
+async def test_the_reply_of_an_agent_that_leaves_its_domain_is_not_posted(tmp_path: Path, way: str):
+    async with scene(tmp_path) as at:
+        waiting = at.chat(content := f"wait:{at.gate} say:Two", domain=at.workspace.domain)
+        await at.gate.reached()
+        await at.silence(way)
+        at.gate.open()
+        (await waiting).refused(3002, 409)
+        assert await at.texts() == [content]
+
+
+@pytest.mark.parametrize("way", [*WAYS, *GONE, *PUT_OUT])
+async def test_the_replies_of_others_in_the_domain_go_on(tmp_path: Path, way: str):
+    async with scene(tmp_path) as at:
+        content = f"wait:{at.gate} say:Here"
+        waiting = at.chat(content, agent=at.workspace.owner_agent, domain=at.workspace.domain)
+        await at.gate.reached()
+        await at.silence(way)
+        at.gate.open()
+        assert (await waiting).ok().content[1]["content"] == "Here"
+        assert await at.texts() == [content, "Here"]
+
+
+@pytest.mark.parametrize("way", [*WAYS, *GONE, *PUT_OUT])
 async def test_a_mentioned_agent_whose_turn_has_not_come_says_nothing(tmp_path: Path, way: str):
     async with scene(tmp_path) as at:
         domain = at.workspace.domain
