@@ -13,6 +13,7 @@ from actors.domains.members import Members, MemberState
 from actors.domains.membership import BY_AGENTS_OWNER, MEMBER, NONE, Membership, Move, moved, refusal
 from actors.domains.messages import (
     DOMAIN,
+    ENDED_BY,
     LOBBY,
     CreateZone,
     DestroyDomain,
@@ -49,9 +50,6 @@ from persistence import censoring, domains, zones
 from persistence.domains import DomainRow, ZoneRow
 from persistence.store import ROWS, Store
 from persistence.users import name_key
-
-ENDED_BY = {Move.LEAVE: "left", Move.KICK: "kicked", Move.BAN: "banned"}
-"""The reason for ending a stream, by the move that ended its reader's last membership."""
 
 
 class DomainActor(DurableActor):
@@ -155,9 +153,14 @@ class DomainActor(DurableActor):
     def _destroy(self, message: DestroyDomain) -> AsyncFuture[None]:
         self._owned_by(message.viewer)
         self._domain = None
-
         over = Announced(StreamsEnded("domain destroyed", Whom(self.key), self._number))
-        return self.commit(domains.delete(self.key), censoring.DUE, applied=self.retire, notices=(over,))
+        return self.commit(domains.delete(self.key), censoring.DUE, applied=self._destroyed, notices=(over,))
+
+    def _destroyed(self) -> None:
+        """End this actor, whose domain was destroyed, and the chats that still wait."""
+        if self._talk is not None:
+            self._talk.stop(no_such_domain())
+        self.retire()
 
     # members
 
@@ -323,6 +326,7 @@ class DomainActor(DurableActor):
         """Drop the memberships of an agent or user that was destroyed, unless the domain went with it."""
         domain = self._domain
         if domain is None or id in (domain.founder_id, domain.owner_id):
+            self._destroyed()
             return False
         self.memberships.forget(id)
         return True

@@ -98,6 +98,10 @@ class DestroyDomain(Ask[None], frozen=True):
     viewer: DomainViewer
 
 
+ENDED_BY = {Move.LEAVE: "left", Move.KICK: "kicked", Move.BAN: "banned"}
+"""The reason for ending a stream, by the move that ended its reader's last membership."""
+
+
 class StreamsEnded(Tell, frozen=True):
     """Announced when streams of a domain end: the readers in `whom` get the events up to the number `after`."""
 

@@ -318,12 +318,13 @@ class ZoneTalk:
         """Whether an engine is at work, or a message waits for a reply."""
         return bool(self._engine.tasks or self._awaited)
 
-    def stop(self) -> None:
+    def stop(self, error: ServiceError | None = None) -> None:
         """Stop the engine and refuse the messages that still wait."""
         self._engine.stop()
         reloaded = Overloaded("The domain was reloaded before the reply came; look at ZN_Read, then try again.")
         for answer in self._awaited:
-            answer.fail(reloaded)
+            answer.fail(error or reloaded)
+        self._awaited.clear()
 
 
 def _of_receipt(receipt: Receipt | None, outcome: Said | None, said: Utterance) -> list[Write]:

@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
+from actors.domains.messages import DOMAIN
+from actors.runtime.notices import Reload
 from tests.gateways.gate import Gate
-from tests.support.gateway import Client
+from tests.support.gateway import PASSWORD, Answer, Client
+from tests.support.in_process import CoreGateway
 from tests.support.operator import on_plan
 from tests.support.workspaces import Workspace, opened, opened_with_a_guest, post, said_in
 
@@ -251,16 +254,37 @@ async def test_while_an_engine_is_at_work_others_speak(scripted_user: Client, ga
     assert [seq for seq, *_ in await said_in(workspace.guest, workspace.domain)] == [1, 2, 3, 4, 5]
 
 
-async def test_a_domain_that_is_reloaded_answers_the_chats_that_wait(scripted_user: Client, gate: Gate, unique: str):
+async def test_a_domain_that_is_reloaded_answers_the_chats_that_wait(
+    scripted_server: CoreGateway, scripted_user: Client, gate: Gate, unique: str
+):
     workspace = await opened_with_a_guest(scripted_user, unique)
     target = {"domain": workspace.domain}
     slow = asyncio.create_task(scripted_user.command("AP_Chat", target=target, content=f"wait:{gate} say:done"))
     await gate.reached()
-    (await workspace.guest.command("AP_Destroy")).ok()
+    (domain,) = (await scripted_user.command("DM_Read", target=target)).ok().profile
+    await scripted_server.core.directory.announce([Reload(DOMAIN, (domain["id"],))])
     answer = (await asyncio.wait_for(slow, 30)).refused(5003, 503)
     assert "ZN_Read" in answer.note
     gate.open()
     assert [seq for seq, *_ in await said_in(scripted_user, workspace.domain)] == [1]
+
+
+@pytest.mark.parametrize("end", ["DM_Destroy", "AP_Destroy", "US_Destroy"])
+async def test_chats_that_wait_in_a_domain_that_is_destroyed_end_as_those_that_come_later(
+    scripted_user: Client, gate: Gate, unique: str, end: str
+):
+    workspace = await opened_with_a_guest(scripted_user, unique)
+    target = {"domain": workspace.domain, "agent": workspace.guest_agent}
+
+    def chat(content: str) -> asyncio.Task[Answer]:
+        return asyncio.create_task(workspace.guest.command("AP_Chat", target=target, content=content))
+
+    waiting = chat(f"wait:{gate} say:done")
+    await gate.reached()
+    gone = {"DM_Destroy": {"domain": workspace.domain}, "AP_Destroy": {"agent": workspace.owner_agent}}.get(end, {})
+    (await scripted_user.command(end, target=gone, vx={"secret": PASSWORD})).ok()
+    ended, later = await waiting, await chat("say:never")
+    assert ended.refused(3000, 404).note == later.refused(3000, 404).note
 
 
 async def test_an_agent_that_is_destroyed_elsewhere_cuts_no_chat(scripted_user: Client, gate: Gate, unique: str):
