@@ -84,12 +84,12 @@ help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 14
 
 .PHONY: run
-run: $(RUNTIME) ## Start the gateway for development: no limits for new users, sandbox keys on, unless set otherwise
-	@exec $(PY) server.py --development
+run: $(RUNTIME) ## Start the gateway for development: no limits for new users, sandbox keys on, unless set otherwise (PORT=9000)
+	@$(if $(PORT),PARLEY_PORT=$${PARLEY_PORT:-$(PORT)}) exec $(PY) server.py --development
 
 # NODES is the number of gateways, PORT that of the first, DATA the folder of everything.
 NODES ?= 3
-PORT ?= 8001
+cluster: PORT ?= 8001
 DATA ?= data/cluster
 
 .PHONY: cluster

@@ -3,6 +3,7 @@
 import asyncio
 import shutil
 from pathlib import Path
+from socket import socket
 from typing import Any
 
 import pytest
@@ -35,6 +36,15 @@ async def test_make_run_gives_new_users_no_limit_issues_sandbox_keys_and_says_so
         assert (await client.request(*SANDBOX_KEY)).http == 201
         assert "New users have the plan enterprise (PARLEY_DEFAULT_PLAN sets another one)" in gateway.said
         assert "Sandbox keys are issued (PARLEY_SANDBOX_KEYS_ENABLED=false turns them off)" in gateway.said
+
+
+async def test_make_run_takes_its_port_as_make_cluster_does(tmp_path: Path):
+    with socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = (*MAKE_RUN, f"PORT={port}")
+    async with running(tmp_path / "data", command=command, PARLEY_PORT="") as gateway:
+        assert gateway.base == f"http://127.0.0.1:{port}"
 
 
 async def test_without_make_new_users_are_on_the_free_plan_and_there_are_no_sandbox_keys(tmp_path: Path):
