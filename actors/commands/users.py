@@ -54,7 +54,8 @@ async def create(call: Call) -> Answer:
         )
     if name_key(name) in core.operators and not call.by_secret:
         raise NotPermitted(
-            "This name is an operator's; register it with X-Internal-Secret, the gateway's INTERNAL_SECRET."
+            "This name is an operator's; register it with X-Internal-Secret, the gateway's INTERNAL_SECRET. "
+            "If the gateway has none, set one and start it again."
         )
     require_name_allowed(name, core.options.default_plan)
     place = place_of(call.address)
