@@ -259,7 +259,7 @@ def _failure_of(error: Exception, answer: _Answer) -> _Failure:
     """Return the failure that an exception means."""
     if isinstance(error, openai.APIStatusError):
         status = error.status_code
-        log.warning("the model server answered %d", status)
+        log.warning("the model server answered %d at %s", status, error.request.url)
         if status in (408, 409, 429) or status >= 500:
             busy = "is overloaded" if status == 429 else f"failed ({status})"
             told = MessageKept(f"The model server {busy}.")
@@ -267,7 +267,10 @@ def _failure_of(error: Exception, answer: _Answer) -> _Failure:
         reasons = {401: "refused the gateway's key", 403: "refused the gateway", 404: "does not know the model"}
         reason = reasons.get(status, f"refused the request ({status})")
         return _Failure(MessageKept(f"The model server {reason}; tell the operator."), again=False)
-    log.warning("the model server failed (%s)", type(error).__name__)
+    if isinstance(error, openai.APIConnectionError):
+        log.warning("the model server failed (%s) at %s", error.__cause__ or error, error.request.url)
+    else:
+        log.warning("the model server failed (%s)", type(error).__name__)
     if isinstance(error, TimeoutError):
         when = "went silent in the middle of its answer" if answer.alive else "did not begin to answer in time"
         return _Failure(MessageKept(f"The model server {when}."), again=True)

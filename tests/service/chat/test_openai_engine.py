@@ -1,7 +1,10 @@
 """The engine `openai` with an OpenAI-compatible server on a real socket (docs/contract.md, "Chat engines")."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
+from pathlib import Path
+from socket import socket
 from typing import Any
 
 import orjson
@@ -220,6 +223,22 @@ async def test_a_failing_server_answers_5001_and_the_message_is_kept(
         (2, "user", f"{unique} once more"),
         (3, "agent", "Here I am."),
     ]
+
+
+async def test_the_log_says_which_server_can_t_be_reached_and_why(tmp_path: Path):
+    with socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        base_url = f"http://127.0.0.1:{closed.getsockname()[1]}/v1"
+        settings: dict[str, Any] = {
+            "PARLEY_CHAT_ENGINE": "openai",
+            "PARLEY_OPENAI_BASE_URL": base_url,
+            "PARLEY_OPENAI_MODEL": "llama",
+        }
+        async with running(tmp_path / "data", **settings) as gateway, gateway.client() as client:
+            user = await client.register("lovelace")
+            await user.agent("scout")
+            assert "can't be reached" in (await chat(user, "Hello")).refused(5001, 502).note
+    assert re.search(rf"the model server failed \(.*connect.*\) at {base_url}/", gateway.log.read_text())
 
 
 RECOVERIES = {
