@@ -128,11 +128,12 @@ test: environments ## Run every test but the soak tests, in five processes (ARGS
 	@STORE=$(STORE) CLUSTER=$(CLUSTER) $(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 25 $(if $(findstring tests/,$(ARGS)),,$(SUITES_$(STORE))) $(ARGS)
 
 .PHONY: check
-check: $(DEV) ## Format, lint, types, import directions, vendored files, drift of OpenAPI and of the Python client
+check: $(DEV) ## Format, lint, types, import directions, the console's files, drift of OpenAPI and of the Python client
 	$(PY) -m ruff format --check
 	$(PY) -m ruff check
 	$(PYRIGHT)
-	$(PY) -m pytest -q tests/unit/test_imports.py tests/unit/test_fetched_files.py
+	$(PY) -m pytest -q tests/unit/test_imports.py tests/unit/test_fetched_files.py tests/unit/test_console_files.py \
+		tests/unit/test_records.py
 	$(PY) -m routes.openapi --check
 	$(PY) -m clients.generator --check
 	$(PY) -m mypy --no-error-summary -p parley_client

@@ -14,7 +14,7 @@ from actors.errors import InvalidField
 from actors.ids import Clock, new_id
 from actors.runtime.mailbox import Tell
 from actors.runtime.notices import Told
-from actors.webhooks.event_types import pattern_of
+from actors.webhooks.event_types import EVENT_TYPES
 from actors.webhooks.messages import DISPATCHER, Woken, one_dispatcher
 from actors.webhooks.signing import body_of
 from persistence import deliveries, events
@@ -41,12 +41,15 @@ class Outbox:
         `at` is the time of the change that the event reports, in ms since the epoch; None is now. `event_id` is the
         event's UUID; a new one if None. Writes of the same unit that change endpoints go first, because the event goes
         to the endpoints after these writes.
+
+        Raises:
+            KeyError: `kind` is not in the catalog.
         """
         now = self._clock() if at is None else at
         id = event_id or str(uuid.uuid4())
         return (
             events.insert(EventRow(id, user_id, kind, data, now)),
-            deliveries.fan_out(id, new_id("dlv")[:20], pattern_of(kind), now),
+            deliveries.fan_out(id, new_id("dlv")[:20], EVENT_TYPES[kind].pattern, now),
         )
 
     def woken(self, user_id: str) -> Told:

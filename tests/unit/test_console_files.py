@@ -77,6 +77,14 @@ def test_imports_find_what_they_name(module: Path):
         assert (module.parent / path).resolve().is_file(), f"{path} is no file"
 
 
+@pytest.mark.parametrize("module", MODULES, ids=relative)
+def test_a_template_names_only_components_that_the_module_has(module: Path):
+    text = module.read_text(encoding="utf-8")
+    elsewhere = re.sub(r"<\$\{\w+", "", text)
+    used = set(re.findall(r"<\$\{(\w+)", text))
+    assert {name for name in used if not re.search(rf"\b{name}\b", elsewhere)} == set()
+
+
 def test_every_module_and_style_sheet_is_used():
     page = (APP / "page.html").read_text(encoding="utf-8")
     used = {APP / path for path in re.findall(r"\{assets\}/app/([\w./-]+)", page)}
