@@ -54,7 +54,8 @@ class Command:
         run: its function; absent for one that is declared but not built yet, and for one with `follow`.
         uses: the request members it reads.
         requires: the required ones, in the order of the checks.
-        profile: the record kind in `profile`; `content`: those in `content`, in order.
+        profile: the kind of record in `profile`, one of RECORDS in `routes/openapi/schemas.py`.
+        content: the kinds of those in `content`, in order.
         public: True if it needs no credential; such a call counts against no quota.
         mutates: True for a change, to which Idempotency-Key and the audit log apply.
         streams: True if its answer may come as server-sent events.
