@@ -7,6 +7,11 @@ const ui = window.SwaggerUIBundle({
   docExpansion: "list",
   defaultModelsExpandDepth: 0,
   validatorUrl: null,
+  // The document is the same wherever it is served; its examples are shown with this gateway's address.
+  responseInterceptor: (response) => {
+    if (response.url.endsWith("/api/tps/openapi.json")) response.text = response.text.replaceAll("http://127.0.0.1:8000", location.origin);
+    return response;
+  },
   onComplete: () => scrollToLinked(decodeURIComponent(location.hash)),
 });
 

@@ -16,7 +16,11 @@ from routes.pages.docs import docs_blueprint
 
 SAMPLE = {
     "openapi": "3.0.3",
-    "info": {"title": "Sample gateway", "version": "2026-03-19"},
+    "info": {
+        "title": "Sample gateway",
+        "version": "2026-03-19",
+        "description": "Try `curl http://127.0.0.1:8000/greetings`.",
+    },
     "paths": {
         "/greetings": {
             "post": {
@@ -75,6 +79,11 @@ async def test_the_page_shows_every_operation_and_asks_no_other_host(origin: str
     assert others == []
     paths = {urlsplit(url).path for url in requested}
     assert {"/docs", "/docs/assets/swagger-ui-bundle.js", "/api/tps/openapi.json"} <= paths
+
+
+async def test_examples_have_the_address_of_the_gateway_that_shows_them(origin: str, page: Page) -> None:
+    await page.goto(f"{origin}/docs")
+    await page.get_by_text(f"curl {origin}/greetings").wait_for()
 
 
 async def test_the_page_ignores_a_document_named_in_its_address(origin: str, page: Page) -> None:
