@@ -96,17 +96,18 @@ def censor(bank_id: str, choice: Choice, at: int) -> tuple[Write, ...]:
     )
 
 
-def quoted_by(bank_id: str, choice: Choice) -> Query[tuple[str, str]]:
-    """List the actors, by kind and key, in whose messages such memories are quoted."""
+def quoted_by(bank_id: str, choice: Choice) -> Query[tuple[str, str, str]]:
+    """List the actors, by kind and key, in whose messages such memories are quoted, and the conversations or zones."""
     condition, params = condition_of(bank_id, choice)
     chosen = f"(SELECT place FROM memories WHERE {condition})"
     return Query(
-        "SELECT DISTINCT 'agent', agent_id FROM quotes JOIN conversations ON conversations.id = quotes.conversation_id"
+        "SELECT DISTINCT 'agent', agent_id, CAST(conversations.id AS TEXT)"
+        " FROM quotes JOIN conversations ON conversations.id = quotes.conversation_id"
         f" WHERE quotes.memory IN {chosen}"
-        " UNION SELECT 'domain', domain_id FROM zone_quotes JOIN zones ON zones.id = zone_quotes.zone_id"
+        " UNION SELECT 'domain', domain_id, zone_id FROM zone_quotes JOIN zones ON zones.id = zone_quotes.zone_id"
         f" WHERE zone_quotes.memory IN {chosen}",
         (*params, *params),
-        lambda row: (row[0], row[1]),
+        lambda row: (row[0], row[1], row[2]),
     )
 
 

@@ -180,6 +180,15 @@ def at_positions(positions: Sequence[int]) -> Query[MemoryRow]:
     )
 
 
+def censored_among(positions: Sequence[int]) -> Query[int]:
+    """List those of these positions at which the memory is censored; one that was removed is not."""
+    return Query(
+        "SELECT place FROM memories WHERE place IN @list_int(?) AND censored = 1",
+        (json.dumps(positions),),
+        lambda row: row[0],
+    )
+
+
 def uncensored_after(bank_id: str, after: int, limit: int) -> Query[MemoryRow]:
     """Read the memories of a bank after a position that are not censored, oldest first."""
     return Query(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations  # nested functions would build theirs at each call
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -30,8 +31,8 @@ from actors.agents.messages import (
     UpdateAgent,
     UserGone,
     membership_notices,
-    no_answer,
     no_such_agent,
+    require_answering,
 )
 from actors.agents.private_chats import EngineEnded, PrivateChats
 from actors.agents.records import agent_record
@@ -76,9 +77,7 @@ class AgentActor(DurableActor):
 
     def __init__(self, key: str, store: Store, clock: Clock, engine: Engine, outbox: Outbox) -> None:
         super().__init__(key, store)
-        self._clock = clock
-        self._engine = engine
-        self._outbox = outbox
+        self._clock, self._engine, self._outbox = clock, engine, outbox
         self.agent: AgentRow | None = None
         self.persona = Persona("", "", "", "")
         self._record: Record = {}
@@ -112,11 +111,11 @@ class AgentActor(DurableActor):
     def _seen_by(self, viewer_id: str, access_granted: bool) -> AgentRow:
         """Return the agent to a user who may see it; to others it does not exist."""
         agent = self.agent
-        if agent is None:
+        if agent is None or not (
+            agent.owner_id == viewer_id or agent.access == "public" or (access_granted and agent.access != "agent")
+        ):
             raise no_such_agent()
-        if agent.owner_id == viewer_id or agent.access == "public" or (access_granted and agent.access != "agent"):
-            return agent
-        raise no_such_agent()
+        return agent
 
     def _owned_by(self, viewer_id: str) -> AgentRow:
         """Return the agent to its owner; others are refused, because whoever asks has read the agent before."""
@@ -240,8 +239,7 @@ class AgentActor(DurableActor):
     @handles(SendChat)
     def _send_chat(self, message: SendChat) -> AsyncFuture[ChatSent] | MemoriesNeeded | RanBefore:
         agent = self._seen_by(message.viewer_id, message.access_granted)
-        if not agent.answers:
-            raise no_answer(agent)
+        require_answering(agent)
         if self._has_banks and message.memories is None:
             return MemoriesNeeded(agent.name, self._links if agent.owner_id == message.viewer_id else None)
         return (self._chats or self._begin_chats()).send(agent, message)
@@ -323,6 +321,10 @@ class AgentActor(DurableActor):
     def concerns(self, user_id: str) -> bool:
         """Return whether the agent belongs to this user."""
         return self.agent is not None and self.agent.owner_id == user_id
+
+    def reloads_only(self, parts: Sequence[str]) -> bool:
+        """Load conversations anew, by their numbers, if chats are under way."""
+        return self._chats is not None and self._chats.reload(set(map(int, parts)))
 
     def name_for(self, user_id: str) -> str | None:
         """Return the agent's name to its owner."""

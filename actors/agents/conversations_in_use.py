@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import count, islice
 from typing import Any
 from weakref import WeakValueDictionary
@@ -16,6 +16,7 @@ from actors.conversations.place import Binding
 from actors.engines.answering import EngineRunner
 from actors.errors import InternalError, ServiceError, StorageUnavailable
 from actors.ids import Clock
+from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import OwnTell
 from persistence import conversations
 from persistence.agents import AgentRow
@@ -43,7 +44,7 @@ class ConversationLoaded(OwnTell, frozen=True):
 class ConversationsInUse:
     """Holds conversations by their keys, the last used last."""
 
-    __slots__ = ("_as_bound", "_bound", "_by_key", "_clock", "_engine", "_erased", "_host")
+    __slots__ = ("_as_bound", "_bound", "_by_key", "_clock", "_engine", "_erased", "_host", "_stored")
 
     def __init__(self, host: ChatHost, engine: EngineRunner, clock: Clock) -> None:
         self._host = host
@@ -52,6 +53,7 @@ class ConversationsInUse:
         self._by_key: dict[str | int, Conversation] = {}
         self._bound = WeakValueDictionary[tuple[str, str], Conversation]()  # by the ids of users and clients
         self._erased = set[int]()
+        self._stored: AsyncFuture[None] | None = None  # resolves with the units of conversations that are read anew
         self._as_bound = next(_states)  # changes when a client's own id is bound or freed; no other actor has it
 
     def of(self, agent: AgentRow, message: SendChat) -> Conversation:
@@ -117,6 +119,29 @@ class ConversationsInUse:
             return None
         return self._by_key.pop(key)
 
+    def that_may_be(self, numbers: Collection[int]) -> list[Conversation]:
+        """Return the conversations in memory that have these numbers, or may turn out to have them."""
+        return [
+            known
+            for known in self._by_key.values()
+            if (known.key if known.id is None else known.id) in numbers or (known.id is None and not known.loaded)
+        ]
+
+    def reload(self, conversation: Conversation) -> None:
+        """Drop a conversation, which is read anew once its units are stored; chats that wait for their turn stay."""
+        stored = self._stored = AsyncFuture[None]()
+        all_stored: AsyncFuture[None] = AsyncFuture()
+        self._host.defer(all_stored, None)
+        all_stored.then(lambda _: stored.set())
+        del self._by_key[conversation.key]
+        if conversation.waiting:
+            user_id, key = conversation.user_id, conversation.key
+            anew = Conversation(
+                user_id, self._host.key, key, copy_of=conversation.copy_of, waiting=conversation.waiting
+            )
+            self._by_key[key] = anew
+            self._engine.in_background(self._load(anew))
+
     def copies_of(self, number: int) -> list[Conversation]:
         """Return the copies of a conversation that nobody sees yet, and which are erased with it."""
         return [known for known in self._by_key.values() if known.copy_of == number]
@@ -154,6 +179,8 @@ class ConversationsInUse:
 
     async def _load(self, conversation: Conversation) -> None:
         host = self._host
+        if self._stored is not None:
+            await self._stored
         try:
             newest, found = None, await host.store.fetch(_stored(conversation))
             if found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations  # nested functions would build theirs at each call
 
+from collections.abc import Collection
 from copy import copy
 from typing import Any
 
@@ -24,6 +25,7 @@ from actors.agents.runs_under_way import RunsUnderWay, RunUnderWay
 from actors.conversations.conversation import WAITING_LIMIT, Chat, ChatSent, Conversation, new_message
 from actors.conversations.ids import reply_of, run_of
 from actors.conversations.place import Binding, ChatPlace
+from actors.conversations.stored import censored_meanwhile, unless_censored
 from actors.engines.answering import EngineRunner, Outcome, Unfinished
 from actors.engines.message import Utterance
 from actors.engines.turn import Engine, Reply, Turn
@@ -133,6 +135,18 @@ class PrivateChats:
             chat.answer.fail(no_such_conversation())
         return 0 if conversation is None else conversation.last_seq
 
+    def reload(self, numbers: Collection[int]) -> bool:
+        """Load redacted conversations anew, and fail the chats at work there; return False if no chat is under way."""
+        if not self.any_under_way:
+            return False
+        for conversation in self._conversations.that_may_be(numbers):
+            chat = conversation.at_work
+            self._conversations.reload(conversation)
+            if chat is not None:
+                self.runs.end_work(chat.message_id)
+                self._fail(conversation, chat, censored_meanwhile())
+        return True
+
     def _retire_if_stale(self) -> None:
         if self._stale and not self.any_under_way:
             self._host.retire()
@@ -160,8 +174,7 @@ class PrivateChats:
     def _go_on(self, conversation: Conversation) -> None:
         """Answer the chats that waited, until one needs a task."""
         while conversation.waiting and not conversation.at_work:
-            chat, *later = conversation.waiting
-            conversation.waiting = tuple(later)
+            chat, conversation.waiting = conversation.waiting[0], conversation.waiting[1:]
             agent = self._host.agent
             if agent is None or not agent.answers:
                 refused = StateConflict("The agent went offline or was stopped before this message's turn came.")
@@ -208,7 +221,7 @@ class PrivateChats:
         return False
 
     async def _finish(self, unfinished: Unfinished, conversation: Conversation, chat: Chat, said: Utterance) -> None:
-        outcome = await self._engine.finish(unfinished)
+        outcome = await unless_censored(self._host.store, await self._engine.finish(unfinished), chat.memories)
         self._host.tell_self(EngineEnded(conversation, chat, said, outcome))
 
     def _begin_streaming(
@@ -238,6 +251,7 @@ class PrivateChats:
         run: RunUnderWay,
     ) -> None:
         outcome = await self._engine.stream(turn, run.progress, run.positions.add)
+        outcome = await unless_censored(self._host.store, outcome, chat.memories)
         self._host.tell_self(EngineEnded(conversation, chat, said, outcome, saved))
 
     def engine_ended(self, ended: EngineEnded) -> None:
@@ -320,13 +334,16 @@ class PrivateChats:
 
     def refuse(self, silence: ServiceError | None) -> None:
         """Fail the chats that are not answered yet, because of the agent's silence or of this actor's end."""
-        ended = "The agent ended before it answered; look at AP_History, then try again."
-        error = Overloaded(ended) if silence is None else silence
+        error = silence or Overloaded("The agent ended before it answered; look at AP_History, then try again.")
         for conversation in list(self._conversations):  # a failed chat that is not kept drops its conversation
             for chat in conversation.under_way():
-                streams = self._engine.streams and conversation.at_work is chat
-                is_stored = conversation.kept and (streams or chat.resumes is not None)
-                chat.answer.fail(copy(error).of_run(run_of(chat.message_id), conversation.name) if is_stored else error)
+                self._fail(conversation, chat, error)
+
+    def _fail(self, conversation: Conversation, chat: Chat, error: ServiceError) -> None:
+        """Fail a chat without storing that; the error names the run of a message that is kept."""
+        streams = self._engine.streams and conversation.at_work is chat
+        is_stored = conversation.kept and (streams or chat.resumes is not None)
+        chat.answer.fail(copy(error).of_run(run_of(chat.message_id), conversation.name) if is_stored else error)
 
     def snapshot(self) -> list[dict[str, Any]]:
         """Show the conversations in memory, without their texts."""

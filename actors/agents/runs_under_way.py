@@ -188,6 +188,13 @@ class RunsUnderWay:
         """List a user's runs that are under way, by the ids of its messages."""
         return tuple(id for id, run in self._runs.items() if run.user_id == user_id)
 
+    def end_work(self, message_id: str) -> None:
+        """Stop the engine's work on a run whose outcome counts no more."""
+        run = self._runs[message_id]
+        run.halt.call()
+        if run.task is not None:
+            run.task.cancel()
+
     def hear(self, message: HearRun) -> RunHeard | AsyncFuture[RunHeard]:
         """Tell a user what its run has said."""
         id, user_id = message.message_id, message.viewer_id

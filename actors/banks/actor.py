@@ -26,6 +26,7 @@ from actors.banks.messages import (
     UpdateBank,
     no_such_bank,
     not_offered,
+    reloads,
 )
 from actors.banks.recalling import Recalling
 from actors.banks.resident import Residents
@@ -36,7 +37,7 @@ from actors.runtime.actor import handles
 from actors.runtime.changes import Changes
 from actors.runtime.durable import DurableActor, RowCount
 from actors.runtime.future import AsyncFuture
-from actors.runtime.notices import Notice, Reload, Told
+from actors.runtime.notices import Notice, Told
 from persistence import banks, censoring, memories, offers
 from persistence.banks import BankChanges, BankRow
 from persistence.store import FOREIGN_KEY, ROWS, Store
@@ -298,7 +299,7 @@ class BankActor(DurableActor):
             counts=censored,
             reply=lambda: Removed(view, censored.rows),
             applied=self._memories_removed,
-            notices=[Reload(kind, (key,)) for kind, key in message.quoting],
+            notices=reloads(message.quoting, message.parts),
         )
 
     def _memories_removed(self) -> None:

@@ -1,11 +1,13 @@
 """The messages that a bank's actor takes, and its replies."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from msgspec import Struct
 
 from actors.errors import NotFound, Overloaded, StateConflict
 from actors.runtime.mailbox import Ask
+from actors.runtime.notices import Notice, Reload
 from persistence.banks import AttachmentRow, BankChanges, BankRow
 from persistence.memories import Choice, MemoryRow
 from persistence.search_index import CountedTerms
@@ -144,12 +146,30 @@ class RemoveMemories(Ask[Removed], frozen=True):
 class CensorMemories(Ask[Removed], frozen=True):
     """Redact memories for good, for an admin; others may choose memories that their own agents wrote.
 
-    `quoting`: the actors, by kind and key, whose messages quote them.
+    `quoting`: the actors, by kind and key, whose messages quote them; `parts`: the conversation or zone of each entry,
+    of which an actor may have several. A node of 0.2.0 sends none.
     """
 
     viewer: BankViewer
     choice: Choice
     quoting: tuple[tuple[str, str], ...]
+    parts: tuple[str, ...] = ()
+
+
+MAX_PARTS = 1_000
+"""The number of conversations of an agent, or zones of a domain, beyond which the whole actor is loaded anew."""
+
+
+def reloads(quoting: Iterable[tuple[str, str]], parts: Iterable[str]) -> list[Notice]:
+    """Make the notices to actors, by kind and key, in parts of whose state messages were redacted."""
+    redacted: dict[tuple[str, str], list[str]] = {}
+    given = iter(parts)
+    for actor in quoting:
+        redacted.setdefault(actor, []).append(next(given, ""))
+    return [
+        Reload(kind, (key,), tuple(of_actor) if all(of_actor) and len(of_actor) <= MAX_PARTS else ())
+        for (kind, key), of_actor in redacted.items()
+    ]
 
 
 MAX_TERMS_ASKED = 64

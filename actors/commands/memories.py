@@ -17,6 +17,7 @@ from actors.banks.messages import (
     Removed,
     RemoveMemories,
     no_such_memory,
+    reloads,
 )
 from actors.banks.records import bank_record, memory_record, recalled_record
 from actors.calls.bank_targets import recall_in_target_bank, target_agent_of, target_bank
@@ -28,7 +29,6 @@ from actors.commands.command import BANK_MEMBERS, PAGE, Command, ToolDescription
 from actors.commands.documents import ingested
 from actors.engines.relevance import asked_terms
 from actors.errors import InvalidField, MissingField, NotFound, NotPermitted
-from actors.runtime.notices import Reload
 from actors.slices import sliced
 from persistence import censoring, memories
 from persistence.memories import Choice
@@ -130,14 +130,16 @@ async def censor(call: Call) -> Answer:
     _require_choice(call)
     view, viewer = await target_bank(call)
     choice = await _choice(call, view)
-    quoting = tuple(await call.core.store.fetch(censoring.quoted_by(view.row.id, choice)))
-    answer = await call.carry_out(BANK, view.row.id, CensorMemories(viewer, choice, quoting), _removed)
+    fetch, quoted_by = call.core.store.fetch, censoring.quoted_by(view.row.id, choice)
+    quoted, late = await fetch(quoted_by), set[tuple[str, str, str]]()
+    quoting, parts = tuple([(kind, key) for kind, key, _ in quoted]), tuple([part for *_, part in quoted])
+    answer = await call.carry_out(BANK, view.row.id, CensorMemories(viewer, choice, quoting, parts), _removed)
     call.core.erasure.wake()
-    late: list[tuple[str, str]] = []
     with suppress(StoreUnavailable):  # messages that quoted one in between; as stored they are redacted already
-        late = await call.core.store.fetch(censoring.quoted_by(view.row.id, choice))
-        await call.core.directory.announce([Reload(kind, (key,)) for kind, key in late])
-    for _, key in {*quoting, *late}:
+        late = set(await fetch(quoted_by)).difference(quoted)
+        actors = [(kind, key) for kind, key, _ in late]
+        await call.core.directory.announce(reloads(actors, [part for *_, part in late]))
+    for key in {key for _, key, _ in {*quoted, *late}}:
         call.core.changes.changed(key)
     return answer
 

@@ -5,13 +5,16 @@ from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import orjson
 
+from actors.engines.answering import Outcome
 from actors.engines.message import Source, Utterance
 from actors.engines.turn import Memory, Reply
+from actors.errors import Overloaded, ServiceError
 from actors.idempotency.records import Receipt
 from persistence import conversations, quotes
 from persistence.conversations import MessageRow
+from persistence.memories import censored_among
 from persistence.quotes import Talk
-from persistence.store import Write
+from persistence.store import Store, StoreUnavailable, Write
 
 JUST_NOW_MS = 30_000
 """More milliseconds than a commit takes, and the notice of it to the actors that have to reload."""
@@ -105,9 +108,28 @@ PRIVATE_QUOTES = QuoteNotes[int]("conversation", quotes.quote, quotes.echo)
 ZONE_QUOTES = QuoteNotes[str]("zone", quotes.quote_in_zone, quotes.echo_in_zone)
 
 
-def quoted_positions(message: Utterance, memories: tuple[Memory, ...]) -> tuple[int, ...]:
-    """Return the positions of the given memories that a message quotes."""
+def quoted_positions(message: Utterance | Reply, memories: tuple[Memory, ...]) -> tuple[int, ...]:
+    """Return the positions of the given memories that a message, or a reply that becomes one, quotes."""
     if not memories:
         return ()
     quoted = {(source.of, source.id) for source in message.sources if source.kind == "bank"}
     return tuple(memory.position for memory in memories if (memory.bank, memory.name) in quoted)
+
+
+async def unless_censored(store: Store, outcome: Outcome, memories: tuple[Memory, ...]) -> Outcome:
+    """Return the outcome of a turn that took long, or an error if it quotes a memory that was censored meanwhile.
+
+    The unit of such a reply would be refused, and with it all that its actor has under way for others.
+    """
+    if isinstance(outcome, ServiceError):
+        return outcome
+    positions = (*quoted_positions(outcome, memories), *outcome.positions)
+    try:
+        return censored_meanwhile() if positions and await store.fetch(censored_among(positions)) else outcome
+    except StoreUnavailable:
+        return outcome
+
+
+def censored_meanwhile() -> Overloaded:
+    """Make the error for a chat with texts that were censored before the agent answered."""
+    return Overloaded("A memory that the answer draws on was censored meanwhile; look at AP_History, then try again.")

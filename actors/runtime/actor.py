@@ -13,7 +13,7 @@ The differences from pykka's threads, with the reasons, are in docs/decisions/:
 import asyncio
 import enum
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import Any, ClassVar, TypeVar, cast
 
@@ -105,6 +105,13 @@ class Actor(Lifecycle):
     def name_for(self, user_id: str) -> str | None:
         """Return the entity's name, as it is stored, if the entity is this user's; else None."""
         return None
+
+    def reloads_only(self, parts: Sequence[str]) -> bool:
+        """Load these parts of the state anew; return False if the actor must load all of it.
+
+        An actor overrides this if others wait for work that a reload would break off.
+        """
+        return False
 
     @property
     def engaged(self) -> bool:

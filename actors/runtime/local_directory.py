@@ -140,8 +140,8 @@ class LocalDirectory:
             match notice:
                 case Told(kind, key, message):
                     self._tell_here(kind, key, message)
-                case Reload(kind, keys):
-                    self._reload(kind, keys)
+                case Reload(kind, keys, parts):
+                    self._reload(kind, keys, parts)
                 case ReloadConcerning(id, kinds, but, is_agent, is_name):
                     holders = self._agent_holders if is_agent else self._user_holders
                     if is_name:
@@ -152,11 +152,12 @@ class LocalDirectory:
                     slow += [one for one in heard if one is not None]
         return once_all_done(slow) if slow else None
 
-    def _reload(self, kind: str, keys: Iterable[str]) -> None:
+    def _reload(self, kind: str, keys: Iterable[str], parts: Sequence[str]) -> None:
         for key in keys:
             actor = self._actors.get((kind, key))
-            if actor is not None:
-                actor.retire()
+            if actor is None or (parts and actor.life is LIVE and actor.reloads_only(parts)):
+                continue
+            actor.retire()
 
     def _reload_concerning(self, id: str, kinds: Collection[str], but: str) -> None:
         """Stop actors that need their rows of this id; one that is loading starts over, as it may read old rows."""

@@ -24,10 +24,15 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Reload:
-    """Stop actors whose rows another actor changed; the next ask loads the rows anew."""
+    """Stop actors whose rows another actor changed; the next ask loads the rows anew.
+
+    `parts`, if given, are the parts of their state that changed, as these actors know them; one that can load these
+    alone goes on (`Actor.reloads_only`).
+    """
 
     kind: str
     keys: tuple[str, ...]
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

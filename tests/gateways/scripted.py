@@ -1,7 +1,8 @@
 """A gateway with a chat engine that runs the words of the message as instructions.
 
 `say:TEXT` yields a piece, `wait:PATH` waits until that file is there (and makes PATH.reached), `recall:WORD` names the
-memories in its turn, `fail` raises, and `failonce:PATH` raises unless that file is there (and makes it).
+memories in its turn, `cite:WORD` draws on them without naming them, `fail` raises, and `failonce:PATH` raises unless
+that file is there (and makes it).
 @NAME is no instruction.
 """
 
@@ -10,14 +11,14 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from actors.engines.turn import Turn
+from actors.engines.turn import Piece, Recalled, Turn
 from tests.gateways.parts import serve
 
 
 class ScriptedEngine:
     name = "scripted"
 
-    async def stream(self, turn: Turn) -> AsyncIterator[str]:
+    async def stream(self, turn: Turn) -> AsyncIterator[Piece]:
         for step in turn.message.split():
             verb, _, argument = step.partition(":")
             if verb == "say":
@@ -26,6 +27,9 @@ class ScriptedEngine:
                 await _wait_for(Path(argument))
             elif verb == "recall":
                 yield ", ".join(memory.name for memory in turn.memories)
+            elif verb == "cite":
+                for memory in turn.memories:
+                    yield Recalled(memory.position)
             elif verb.startswith("@") or (verb == "failonce" and Path(argument).exists()):
                 continue
             else:

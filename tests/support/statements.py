@@ -636,6 +636,7 @@ KEPT_ANSWERS = (
     call(idempotency_records.quote_alike, "zone", "zon_1", 1, "ses_1", KEY_2),
     call(idempotency_records.quote_alike, "conversation", 1, 2, "ses_1", b"none"),
     *(call(censoring.quoted_by, "bnk_1", choice) for choice in CHOICES),
+    call(memories.censored_among, [1, 2, 3, 9]),
     call(idempotency_records.forget_quotes, "ses_1", KEY_2),
 )
 

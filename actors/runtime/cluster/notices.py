@@ -112,7 +112,7 @@ class NodeNotices:
         match notice:
             case Told(_, key, _):
                 return not self._nodes.is_mine(key)
-            case Reload(_, keys):
+            case Reload(_, keys, _):
                 return not all(map(self._nodes.is_mine, keys))
             case _:
                 return True
