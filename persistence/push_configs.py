@@ -1,5 +1,7 @@
 """Push notification configs of A2A tasks: where the end of a run is told. They go with the conversation."""
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -89,8 +91,8 @@ def delete(message_id: str, id: str) -> Write:
     return Write("DELETE FROM push_configs WHERE message_id = ? AND id = ?", (message_id, id))
 
 
-def due_at(now: int, after: tuple[str, str], limit: int) -> Query[DuePush]:
-    """List the configs that are due, after one, by their runs and ids."""
+def due_at(now: int, after: tuple[str, str], limit: int, but: Sequence[str] = ()) -> Query[DuePush]:
+    """List the configs that are due, after one, by their runs and ids, except those of the users `but`."""
     return Query(
         "SELECT push_configs.message_id, push_configs.id, push_configs.conversation_id, push_configs.target,"
         " push_configs.due, push_configs.failed, push_configs.created_at, conversations.user_id,"
@@ -102,8 +104,9 @@ def due_at(now: int, after: tuple[str, str], limit: int) -> Query[DuePush]:
         " JOIN users ON users.id = conversations.user_id AND users.suspended_at IS NULL"
         " WHERE push_configs.due <= ? AND (push_configs.message_id > ? OR"
         " (push_configs.message_id = ? AND push_configs.id > ?))"
+        " AND conversations.user_id NOT IN @list_text(?)"
         " ORDER BY push_configs.message_id, push_configs.id LIMIT ?",
-        (now, after[0], *after, limit),
+        (now, after[0], *after, json.dumps(but), limit),
         lambda row: DuePush(PushConfigRow(*row[:7]), *row[7:]),
     )
 

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import random
+from collections import Counter
 
 from actors.agents.messages import AGENT, HearRun
 from actors.conversations.ids import conversation_id, run_of
@@ -21,7 +22,10 @@ LOOK_EVERY_S = 1.0
 
 PAGE = 200
 AT_ONCE = 32
-"""The number of notifications of a node under way."""
+"""The number of notifications of a node under way; beyond it, each user has only one."""
+
+AT_ONCE_OF_USER = 8
+"""The same of one user, so that receivers that hang hold up no other user's."""
 
 log = logging.getLogger("parley.webhooks")
 
@@ -52,6 +56,7 @@ class Pushing:
         self._core = core
         self._schedule = RetrySchedule(core.options.webhooks.retry_delays_s, random.random)
         self._tasks: dict[tuple[str, str], asyncio.Task[None]] = {}
+        self._of_users = Counter[str]()  # the tasks under way, by user
         self.stopping = core.sender.stopping
 
     def stop(self) -> None:
@@ -66,26 +71,43 @@ class Pushing:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def look(self) -> None:
-        """Begin to tell the ends of tasks that are due, as far as there is room.
+        """Begin to tell the ends of tasks that are due, as far as their users have room.
 
         Raises:
             StoreUnavailable: the store can't be read.
         """
         core, after = self._core, ("", "")
-        while True:
-            page = await core.store.fetch(push_configs.due_at(core.clock(), after, PAGE))
+        while not self.stopping:
+            full = [user_id for user_id in self._of_users if not self._has_room(user_id)]
+            page = await core.store.fetch(push_configs.due_at(core.clock(), after, PAGE, full))
             for due in page:
                 key = after = due.config.message_id, due.config.id
-                if len(self._tasks) >= AT_ONCE or self.stopping:
+                if self.stopping:
                     return
-                if key in self._tasks or not core.placement.mine(due.agent_id):
+                if key in self._tasks or not core.placement.mine(due.agent_id) or not self._has_room(due.user_id):
                     continue
                 end = await self._end_of(due)
                 if end is not None:
-                    self._tasks[key] = asyncio.create_task(self._tell(due, end))
-                    self._tasks[key].add_done_callback(lambda _, key=key: self._tasks.pop(key, None))
+                    self._begin(key, due, end)
             if len(page) < PAGE:
                 return
+
+    def _has_room(self, user_id: str) -> bool:
+        return self._of_users[user_id] < (AT_ONCE_OF_USER if len(self._tasks) < AT_ONCE else 1)
+
+    def _begin(self, key: tuple[str, str], due: DuePush, end: TaskEnd) -> None:
+        task = self._tasks[key] = asyncio.create_task(self._tell(due, end))
+        self._of_users[due.user_id] += 1
+
+        def ended(_: object) -> None:
+            if not self._has_room(due.user_id):  # others of the user's may wait
+                self._core.pushing.wake()
+            del self._tasks[key]
+            self._of_users[due.user_id] -= 1
+            if not self._of_users[due.user_id]:
+                del self._of_users[due.user_id]
+
+        task.add_done_callback(ended)
 
     async def _end_of(self, due: DuePush) -> TaskEnd | None:
         """Return the end of a task; None if it is still under way, or nobody can tell now."""

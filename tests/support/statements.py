@@ -423,6 +423,7 @@ TALK = (
     call(push_configs.with_id, "msg_1", "a"),
     call(push_configs.due_at, 130, ("", ""), 9),
     call(push_configs.due_at, 130, ("msg_1", "a"), 1),
+    call(push_configs.due_at, 130, ("", ""), 9, ["usr_1"]),
     call(push_configs.attempted, PUSHES[0], 140),
     call(push_configs.attempted, PUSHES[1], None),
     call(push_configs.with_id, "msg_1", "a"),

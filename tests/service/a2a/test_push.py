@@ -9,8 +9,10 @@ import orjson
 import pytest
 from a2a.types import a2a_pb2 as pb
 from a2a.utils.errors import InvalidParamsError, TaskNotFoundError
+from aiohttp import web
 from google.protobuf.json_format import Parse
 
+from actors.jobs.pushing import AT_ONCE
 from tests.gateways.gate import ENGINES, Gate
 from tests.support.a2a_client import BINDINGS, Talker, talking
 from tests.support.gateway import Client, GatewayProcess, running
@@ -230,3 +232,27 @@ async def test_a_destroyed_conversation_takes_its_configs_with_it(talker: Talker
     with pytest.raises(TaskNotFoundError):
         await talker.sdk.list_task_push_notification_configs(listed)
     assert (await talker.sdk.list_tasks(pb.ListTasksRequest())).total_size == 0
+
+
+async def test_a_user_s_receivers_that_hang_hold_up_no_other_user_s_notifications(authority: Authority, tmp_path: Path):
+    hanging, released = settings_of(authority) | {"PARLEY_WEBHOOKS_TIMEOUT_S": "60"}, asyncio.Event()
+
+    async def hang(_: Received) -> web.StreamResponse:
+        await released.wait()
+        return web.Response()
+
+    async with (
+        running(tmp_path / "data", script=ENGINES / "scripted.py", **hanging) as gateway,
+        gateway.client() as client,
+        receiving(hang, authority.context("localhost")) as slow,
+        receiving(tls=authority.context("localhost")) as receiver,
+    ):
+        for name, url, tasks in (("first", slow.url, AT_ONCE + 1), ("second", receiver.url, 1)):
+            user = await client.register(name)
+            await user.agent(f"{name}-agent")
+            async with talking(user, f"{name}-agent", BINDINGS[0]) as talker:
+                for _ in range(tasks):
+                    await talker.say("say:Done", task_push_notification_config=config(url))
+        assert await receiver.got(1)
+        released.set()
+        assert await slow.got(AT_ONCE + 1)
