@@ -29,6 +29,7 @@ class Waiting(NamedTuple):
     """A document that waits to be split into parts."""
 
     id: str
+    user_id: str
     media_type: str
     content: str
 
@@ -87,16 +88,18 @@ def still_whole(document_id: str) -> Write:
 # the queue
 
 
-def next_waiting(shards: Collection[int] | None = None) -> Query[Waiting]:
-    """Read the document that waits longest, including one that a crash interrupted.
+def next_waiting(shards: Collection[int] | None = None, after_user: str = "") -> Query[Waiting]:
+    """Read a document that waits, also one that a crash interrupted: the oldest of the first user after `after_user`.
 
-    `shards` are those whose users' documents are read; None reads all.
+    The users' order has no end: the first one comes after the last. `shards` are those whose users' documents are
+    read; None reads all.
     """
     of_shards = " AND substr(user_id, length(user_id) - 1) IN (SELECT value FROM @list_text(?) AS shards)"
     return Query(
-        "SELECT id, media_type, content FROM documents"
-        f" WHERE status IN ('queued', 'processing'){'' if shards is None else of_shards} ORDER BY place LIMIT 1",
-        () if shards is None else (json.dumps([f"{shard:02x}" for shard in shards]),),
+        "SELECT id, user_id, media_type, content FROM documents WHERE place = (SELECT place FROM documents"
+        f" WHERE status IN ('queued', 'processing'){'' if shards is None else of_shards}"
+        " ORDER BY user_id <= ?, user_id, place LIMIT 1)",
+        (*(() if shards is None else (json.dumps([f"{shard:02x}" for shard in shards]),)), after_user),
         lambda row: Waiting(*row),
     )
 

@@ -1,5 +1,6 @@
 """Ingestion: splits queued documents into parts, one after another (docs/contract.md, "Gateway routes").
 
+Users take turns, so that nobody waits for all documents of another.
 The rows are the queue, so documents that a crash left are split at the next start. Of several nodes each takes those of
 its own shards; where two take one, because the shard moved, the unit that comes second is refused.
 """
@@ -28,11 +29,13 @@ class _Replaced(Exception):
 
 async def keep_ingesting(core: Core) -> None:
     """Split documents as they arrive; run it as a task."""
+    last_user = ""
     while True:
         try:
             shards = None if core.placement.alone else core.placement.shards()
-            waiting = await core.store.fetch(documents.next_waiting(shards))
+            waiting = await core.store.fetch(documents.next_waiting(shards, last_user))
             if waiting:
+                last_user = waiting[0].user_id
                 await _ingest(core, waiting[0])
             else:
                 await core.ingestion.wait(LOOK_EVERY_S)

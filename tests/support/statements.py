@@ -544,6 +544,7 @@ DOCUMENTS = (
     call(documents.by_name, "usr_1", "letter"),
     call(documents.next_waiting),
     call(documents.next_waiting, [0xF1, 0x1F]),
+    call(documents.next_waiting, None, "usr_1"),
     call(documents.begin, "doc_1", 63),
     call(documents.finish, "doc_1", [str(row.text) for row in BOOK], 64),
     call(documents.finish, "doc_1", ["again"], 64),
