@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from time import monotonic
 from typing import Any
@@ -195,14 +195,17 @@ class ToolServerActor(DurableActor):
             self._answer(answered, error=no_such_tool())
             return
         self._calls += 1
-        task = asyncio.create_task(self._call(link, message, answered))
+        called = link.call(message.tool, message.arguments)
+        task = asyncio.create_task(self._call(link, called, answered))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _call(self, link: Connection, message: InvokeTool, answered: AsyncFuture[ToolResult]) -> None:
+    async def _call(
+        self, link: Connection, called: Coroutine[Any, Any, ToolResult], answered: AsyncFuture[ToolResult]
+    ) -> None:
         result = failure = None
         try:
-            result = await link.call(message.tool, message.arguments)
+            result = await called
         except ToolServerFailed as failed:
             failure = failed
         finally:
@@ -268,6 +271,7 @@ class ToolServerActor(DurableActor):
         waiting, self._waiting = self._waiting, []
         for act, _ in waiting:
             act()
+        message.link.taken()
 
     @handles(_Gone)
     def _on_gone(self, message: _Gone) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import importlib
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
@@ -90,6 +90,7 @@ class Connection:
         self.closing = False
         """Whether it is closing, and takes no more calls."""
         self._calls = 0
+        self._taken = False
         self._heard_at = 0.0
         self.reason: str | None = None
         """The reason of its end; None before, and if it was closed."""
@@ -152,12 +153,22 @@ class Connection:
             )
         return list(tools.values())
 
-    async def call(self, tool: str, arguments: dict[str, Any]) -> ToolResult:
-        """Call a tool.
+    def call(self, tool: str, arguments: dict[str, Any]) -> Coroutine[Any, Any, ToolResult]:
+        """Call a tool; from now on, not only once this is awaited, the connection is in use.
 
         Raises:
             ToolServerFailed: there is no answer, or no usable one.
         """
+        self._calls += 1
+        return self._called(tool, arguments)
+
+    async def _called(self, tool: str, arguments: dict[str, Any]) -> ToolResult:
+        try:
+            return await self._answer(tool, arguments)
+        finally:
+            self._calls -= 1
+
+    async def _answer(self, tool: str, arguments: dict[str, Any]) -> ToolResult:
         from mcp.shared.exceptions import MCPError  # noqa: PLC0415
         from mcp_types import CallToolRequest, CallToolRequestParams  # noqa: PLC0415
 
@@ -166,7 +177,6 @@ class Connection:
             raise ToolServerFailed(self._transport.reason, lost=True)
         began = monotonic()
         self._transport.call_begins()
-        self._calls += 1
         try:
             # The SDK's own time-out begins once the request is written, which a server that reads nothing prevents.
             async with asyncio.timeout(timeout + 1):
@@ -193,8 +203,6 @@ class Connection:
             raise
         except Exception as error:
             raise ToolServerFailed(self._said(error), lost=True) from None
-        finally:
-            self._calls -= 1
 
     def _timed_out(self, began: float) -> ToolServerFailed:
         """Return the error for a call without an answer; a server without any answer meanwhile counts as hung."""
@@ -228,8 +236,12 @@ class Connection:
 
     @property
     def idle_since(self) -> float | None:
-        """The time of its last answer, in seconds of `monotonic`; None while connecting or during a call."""
-        return None if self._calls or self._client is None else self._heard_at
+        """The time of its last answer, in seconds of `monotonic`; None while it is in use, or not taken yet."""
+        return None if self._calls or self._client is None or not self._taken else self._heard_at
+
+    def taken(self) -> None:
+        """Note that calls which waited for the connection have begun, so that from now on it may be idle."""
+        self._taken = True
 
     def give_way(self, why: str | None = None) -> None:
         """Begin to close it; calls under way fail with `why`."""

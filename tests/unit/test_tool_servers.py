@@ -4,6 +4,7 @@ import asyncio
 import ssl
 import sys
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import httpcore2
@@ -19,7 +20,7 @@ from actors.errors import NotFound, Overloaded, StateConflict
 from actors.sealing import Sealer
 from actors.tools.catalog import ToolOptions
 from actors.tools.limits import Flooded, ProcessSlots, ToolLimits
-from actors.tools.messages import InstallToolServer
+from actors.tools.messages import InstallToolServer, InvokeTool, ReadToolServer
 from actors.tools.stdio import StdioServer
 from actors.tools.token_bucket import TokenBucket
 from actors.tools.tool import ToolResult
@@ -167,6 +168,45 @@ async def test_the_toolbox_offers_all_but_what_fails_and_answers_texts(core: Cor
     with pytest.raises(NotFound):
         await toolbox.invoke("usr_1", "unruly.none", {})
     assert await toolbox.tools("usr_none") == []
+
+
+@asynccontextmanager
+async def one_process_for_two(folder: Path) -> AsyncIterator[Core]:
+    """A core that runs one process at a time; each of two users has a tool server."""
+    store = await SqliteStore.open(folder / "parley.db")
+    tools = ToolOptions({"unruly": StdioServer(tuple(unruly()))}, ToolLimits(processes=1))
+    core = Core(store, RecallEngine(), Sealer(bytes(32)), CoreOptions(tools=tools))
+    for user_id in ("usr_1", "usr_2"):
+        await store.commit(Unit((users.insert(UserRow(user_id, user_id, None, None, "hash", "free", None, 0)),)))
+        row = ToolServerRow(f"mcp_{user_id}", user_id, "unruly", "unruly", None, None, None, 0)
+        await core.directory.ask("tool_server", row.id, InstallToolServer(row))
+    yield core
+    assert await core.close(5) == 0
+
+
+def calling(core: Core, user_id: str, text: str) -> asyncio.Task[ToolResult]:
+    return asyncio.create_task(core.directory.ask("tool_server", f"mcp_{user_id}", InvokeTool("echo", {"text": text})))
+
+
+async def test_a_server_whose_first_call_waits_for_it_gives_way_to_no_other_user(tmp_path: Path):
+    async with one_process_for_two(tmp_path) as core:
+        call = calling(core, "usr_1", "hello")
+        async with asyncio.timeout(30):
+            while not call.done():
+                with suppress(Overloaded):
+                    core.tool_servers.slots.make_room("usr_2")
+                await asyncio.sleep(0)
+        assert (await call).text == "hello"
+
+
+async def test_a_server_whose_call_has_just_come_gives_way_to_no_other_user(tmp_path: Path):
+    async with one_process_for_two(tmp_path) as core:
+        await calling(core, "usr_1", "warm")
+        await core.directory.ask("tool_server", "mcp_usr_2", ReadToolServer())  # so that both calls come in one step
+        first, second = calling(core, "usr_1", "hello"), calling(core, "usr_2", "me, too")
+        assert (await first).text == "hello"
+        with pytest.raises(Overloaded):
+            await second
 
 
 async def test_the_gateway_starts_without_the_sdk_which_is_heavy():
