@@ -20,6 +20,7 @@ from actors.agents.messages import (
     SendChat,
     no_such_agent,
     no_such_conversation,
+    user_gone,
 )
 from actors.agents.runs_under_way import RunsUnderWay, RunUnderWay
 from actors.conversations.conversation import WAITING_LIMIT, Chat, ChatSent, Conversation, new_message
@@ -29,7 +30,7 @@ from actors.conversations.stored import censored_meanwhile, unless_censored
 from actors.engines.answering import EngineRunner, Outcome, Unfinished
 from actors.engines.message import Utterance
 from actors.engines.turn import Engine, Reply, Turn
-from actors.errors import InvalidCredential, Overloaded, ServiceError, StateConflict
+from actors.errors import Overloaded, ServiceError, StateConflict
 from actors.ids import Clock, new_id, new_number
 from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import OwnTell
@@ -59,8 +60,7 @@ class PrivateChats:
     __slots__ = ("_clock", "_conversations", "_engine", "_host", "_keyed", "_stale", "_storing", "runs")
 
     def __init__(self, host: AgentHost, engine: Engine, clock: Clock) -> None:
-        self._host = host
-        self._clock = clock
+        self._host, self._clock = host, clock
         self._engine = EngineRunner(engine, host.actor_urn)
         self._conversations = ConversationsInUse(host, self._engine, clock)
         self._keyed: KeyedRuns | None = None  # from the first chat with a key on
@@ -121,7 +121,7 @@ class PrivateChats:
         """Drop the conversations of a destroyed user; the next incarnation of the actor counts the messages left."""
         for conversation in self._conversations.all_of(user_id):
             for chat in self._conversations.drop(conversation):
-                chat.answer.fail(InvalidCredential("The user was destroyed before the agent answered."))
+                chat.answer.fail(user_gone())
         self._stale = True
         self._retire_if_stale()
 
