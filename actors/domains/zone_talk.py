@@ -9,7 +9,7 @@ from actors.conversations.archive import NOTHING, ZONE, Archive, Newest
 from actors.conversations.conversation import new_message
 from actors.conversations.host import ChatHost
 from actors.conversations.records import message_record
-from actors.conversations.stored import ZONE_QUOTES, columns_of
+from actors.conversations.stored import ZONE_QUOTES, columns_of, unless_censored
 from actors.domains.members import Members
 from actors.domains.messages import DomainViewer, NotInDomain, Said, SayInZone, no_such_zone
 from actors.domains.replies_under_way import RepliesUnderWay
@@ -242,6 +242,7 @@ class ZoneTalk:
             member, pass_on = self._host.memberships.get(turn.persona.id), None if answer is None else progress
             owner_id = "" if member is None else member.owner_id
             outcome = await self._under_way.stream(self._engine, turn, owner_id, pass_on)
+            outcome = await unless_censored(self._host.store, outcome, turn.memories)
             self._host.tell_self(Replied(zone_id, turn.persona, turn.memories, outcome, said, answer, receipt))
             answer = receipt = None
 

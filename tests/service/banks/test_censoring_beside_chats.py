@@ -98,3 +98,25 @@ async def test_chats_of_others_go_on_when_one_that_has_the_memory_can_t_be_store
     (await quoting).refused(5003, 503)
     other.open()
     assert (await chat).ok().content[1]["content"] == "OneTwo"
+
+
+async def test_replies_in_a_zone_go_on_when_one_that_has_the_memory_can_t_be_stored(
+    hall: Hall, gate: Gate, tmp_path: Path, unique: str
+):
+    domain = f"{unique}-domain"
+    (await hall.owner.command("DM_Create", vx={"name": domain, "description": "d"})).ok()
+    target = {"agent": hall.agent, "domain": domain}
+
+    def say(content: str) -> asyncio.Task[Answer]:
+        return asyncio.create_task(hall.owner.command("AP_Chat", target=target, content=content))
+
+    quoting = say(f"cite:moonlight say:Dim wait:{gate}")
+    await gate.reached()
+    other = Gate(tmp_path / "other")
+    chat = say(f"say:One wait:{other} say:Two")
+    await other.reached()
+    await hall.censor()
+    gate.open()
+    (await quoting).refused(5003, 503)
+    other.open()
+    assert (await chat).ok().content[1]["content"] == "OneTwo"
