@@ -301,7 +301,7 @@ def _matches(leading: int, narrowed: bool) -> str:
     SELECT beside.document, beside.whole, beside.part, 0, 0, 0
     FROM texts @hint(CROSS) JOIN indexed_texts AS beside
         ON beside.collection = :collection AND beside.whole = texts.whole
-        AND beside.part BETWEEN texts.part - @typed(:beside, bigint) AND texts.part + @typed(:beside, bigint)
+        AND beside.part BETWEEN texts.part - @typed(:before, bigint) AND texts.part + @typed(:after, bigint)
         AND beside.part > 0
     WHERE texts.part > 0
     """
@@ -315,7 +315,8 @@ def matches(
     k1: float,
     b: float,
     limit: int,
-    beside: int = 0,
+    before: int = 0,
+    after: int = 0,
     newest: Sequence[int] | None = None,
 ) -> Query[Match]:
     """Find the texts that match the leading terms best by BM25; among equals, the higher document comes first.
@@ -330,10 +331,12 @@ def matches(
         k1: how much the repetitions of a term count.
         b: how much a text's length counts.
         limit: the number of texts to find.
-        beside: the distance up to which the parts beside a part are listed, too.
+        before: the number of parts before a part that are listed, too.
+        after: the number of those after it.
         newest: for each leading term, the number of its texts that are looked at, the newest ones; all if absent.
     """
-    params: dict[str, Any] = {"collection": collection, "terms": _json(terms), "limit": limit, "beside": beside}
+    params: dict[str, Any] = {"collection": collection, "terms": _json(terms), "limit": limit}
+    params |= {"before": before, "after": after}
     params |= {"fixed": k1 * (1 - b), "by_length": k1 * b / average}  # computed once, and not for each posting
     for place, (term, weight) in enumerate(leading):
         params[f"term{place}"], params[f"weight{place}"] = term, weight

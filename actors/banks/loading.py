@@ -51,12 +51,12 @@ def _words_of_stamp(text: str) -> int:
 
 
 def memory_terms(name: str, text: str) -> Steps[tuple[str, ...]]:
-    """List the terms by which a memory is found: of its name, twice, of its text, and the kinds of answers in it."""
+    """List the terms by which a memory is found: of its name, twice, of its text, and of the kinds of answers in it."""
     named = tokenizer.terms(tokenizer.split(name))
     words = yield from tokenizer.splitting(text)
     stated = yield from tokenizer.terming(words)
     said = words[_words_of_stamp(text) :][: tokenizer.SLICE_CHARS]
-    kinds = answer_kinds.held(said) + answer_kinds.of_oneself(said)
+    kinds = answer_kinds.held(said) + answer_kinds.of_oneself(said) + answer_kinds.said_by(text, words)
     if len(text) <= tokenizer.SLICE_CHARS and dialogue_acts.ends_asking(text):
         kinds.append(ASKS)
     return (*named, *named, *stated, *tokenizer.months(f"{name} {text}"), *kinds)

@@ -177,13 +177,13 @@ class Index:
         if answering and not judge.judge(dict.fromkeys(having, 1.0))[1]:
             return []
         leading = known[: self._leading(known)]
-        own = self._own(leading)
-        places = self._places
+        own, places = self._own(leading), self._places
         replaced = shares_of([(term, asked) for term, asked, _, _ in known if term != asked])
-        holding = self._held((ASKS, *question.kinds))
+        raising = question.raising
+        holding = self._held((ASKS, *raising))
         wanted = max(context, limit) if places else _TO_RAISE * limit if holding else limit
         best = best_of(own, [numbers for _, _, _, numbers in leading], wanted)
-        raised = factors(question.kinds, holding, {number for _, number in best}) if holding and not places else {}
+        raised = factors(raising, holding, {number for _, number in best}) if holding and not places else {}
         if not places:
             best = (in_order(best, raised) if raised else best)[:limit]
         if not places and not replaced and len(leading) == len(known):
@@ -193,11 +193,11 @@ class Index:
         if places:
             matched = [Matched(number, *places.get(number, _ALONE), gains) for number, gains in plain.items()]
             found = with_context(matched, self._parts.get, holding.get(ASKS, _NO_TEXTS))
-            raised = factors(question.kinds, holding, found.keys()) if holding else {}
+            raised = factors(raising, holding, found.keys()) if holding else {}
         return judged(judge, len(self._texts), having, replaced, plain, found, raised, limit)
 
     def _held(self, kinds: Iterable[str]) -> Mapping[str, frozenset[int]]:
-        """Return the texts that hold kinds of answers, by kind, and some by other kinds; each is looked up once."""
+        """Return the texts with these terms that raise, by term, and some with others; each is looked up once."""
         for kind in kinds:
             if kind in self._postings and kind not in self._holding:
                 self._holding[kind] = frozenset(self._postings[kind])

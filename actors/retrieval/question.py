@@ -14,6 +14,7 @@ from typing import Final
 from actors.retrieval.ranking import HOLDS_ANSWER, rarity
 from actors.slices import Steps
 from actors.text import tokenizer
+from actors.text.answer_kinds import SAID_BY
 from actors.text.tokenizer import lexicon
 
 MAYBE: Final = 0.34
@@ -36,6 +37,7 @@ OTHER_FORM: Final = 0.8
 _SHORTEST_STEM = 4
 _MAX_OTHER_FORMS = 16  # the number of terms whose other forms are looked for; bounds the cost of a long question
 _DIGIT = re.compile(r"\d")
+_MAX_SPEAKERS = 16  # terms of a question that may be a speaker's name
 _TERMS_AT_A_TIME = 1_000
 _ROUNDING = 1e-9
 
@@ -99,6 +101,11 @@ class Question:
     def asked(self, most: int) -> tuple[str, ...]:
         """Return its kinds and terms, up to a number of them, of which another question of the same is made."""
         return tuple(islice(chain(self.kinds, self.terms), most))
+
+    @property
+    def raising(self) -> list[str]:
+        """The terms of texts that come first: those with the kinds of answers, and those said by whom it may name."""
+        return [*self.kinds, *[SAID_BY + term for term in islice(self.terms, _MAX_SPEAKERS)]]
 
     def judge(self, covered: Mapping[str, float]) -> tuple[float, bool]:
         """Return the share of the question's terms that a text accounts for, and whether it answers the question.

@@ -6,10 +6,13 @@ ln(1 + (N - n + 0.5) / (n + 0.5)), which is never negative.
 
 A text that is a part of another (the turn of a dialogue, the part of a document) is found by the words of the parts
 beside it, too: an answer seldom repeats the question. Each term of a question counts once for a text, where it
-weighs most: in the text itself, in a part beside it (after a question, nearly as much), or anywhere in the same whole.
-Then the texts are raised that hold the kind of answer which the question asks for, and those that end with a question
-are lowered. The constants are tuned on the development half of bench/dialogues (docs/performance.md, "Recall"), but for
-AFTER_QUESTION, which was chosen with the test half in view, too (docs/decisions, "answers come after questions").
+weighs most: in the text itself, in a part beside it, or anywhere in the same whole. What counts for a turn that ends
+with a question counts for the next nearly as much, whether it has the words or they came before: "There is a parrot." -
+"How old?" - "Eleven."
+Then the texts are raised that hold the kind of answer which the question asks for, or that someone says whom it names,
+and those that end with a question are lowered. The constants are tuned on the development half of bench/dialogues
+(docs/performance.md, "Recall"); those of neighbours and of speakers also with three other dialogues in view, and
+confirmed by a fourth (docs/decisions, "answers are found by what came before their questions").
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,7 +28,7 @@ K1 = 1.2
 B = 0.4
 """Less than the usual 0.75: a longer message or memory is not much worse."""
 
-BESIDE = {-2: 0.2, -1: 0.4, 0: 1.0, 1: 0.75, 2: 0.5}
+BESIDE = {-1: 0.4, 0: 1.0, 1: 0.75, 2: 0.55, 3: 0.4, 4: 0.3}
 """The share of a term's weight that a text gains from the part this far before it (> 0) or after it (< 0)."""
 
 MOST_BESIDE = 0.88
@@ -34,23 +37,43 @@ MOST_BESIDE = 0.88
 Less than 0.9, with which the engine `recall` would quote it together with a text that has all terms itself.
 """
 
-AFTER_QUESTION = 0.9
-"""The share of a term's weight that a text gains from the part just before it if that ends with a question."""
+AFTER_QUESTION = 0.95
+"""The part of what counts for a text that ends with a question, from itself or before it, that counts for the next."""
 
-_DISTANCES = tuple(BESIDE.items())
-_FROM_QUESTION = tuple((BESIDE | {1: AFTER_QUESTION}).items())
+BEFORE, AFTER = -min(BESIDE), max(BESIDE)
+"""The number of parts before and after a part for which its terms count."""
+
+_DISTANCES = tuple(BESIDE)
+_ITSELF = _DISTANCES.index(0)
+
+
+def _weights(asked: int) -> tuple[float, ...]:
+    """Return the weights of the `BESIDE`; the bits of `asked` tell of the part itself and the next ones if they ask."""
+    weights = dict(BESIDE)
+    for distance in range(1, AFTER + 1):
+        if asked >> distance - 1 & 1:
+            weights[distance] = max(weights[distance], AFTER_QUESTION * weights[distance - 1])
+    return tuple(weights.values())
+
+
+_WEIGHTS = tuple(_weights(asked) for asked in range(1 << AFTER))
 
 IN_WHOLE = 0.2
 """The share of a term's weight that a text gains from any other part of the same whole."""
 
-IN_CONTEXT = 48
+IN_CONTEXT = 28
 """The number of best texts whose terms count for the texts around them."""
 
 HOLDS_ANSWER = {NUMBER: 1.5, DATE: 1.3, ONESELF: 1.3}
 """What the score of a text is multiplied by that holds the kind of answer which the question asks for."""
 
+SPOKEN = 1.5
+"""What the score of a text is multiplied by that is said by someone whom the question names."""
+
 OF_QUESTIONS = 0.6
 """What the score of a text is multiplied by that ends with a question."""
+
+_FACTORS = {ASKS: OF_QUESTIONS, **HOLDS_ANSWER}
 
 Gains = dict[str, float]
 """The terms of a question that count for a text, each with its contribution to the text's score."""
@@ -95,8 +118,13 @@ def in_context(
         if not part:
             found[number] = gains
             continue
-        for distance, weight in _FROM_QUESTION if number in asking else _DISTANCES:
-            beside = number_at((whole, part + distance)) if distance else number
+        around = [number_at((whole, part + distance)) if distance else number for distance in _DISTANCES]
+        asked = 0
+        if asking:
+            for bit, beside in enumerate(around[_ITSELF:-1]):
+                if beside in asking:
+                    asked |= 1 << bit
+        for beside, weight in zip(around, _WEIGHTS[asked], strict=True):
             if beside is None:
                 continue
             known = found.get(beside)
@@ -118,20 +146,29 @@ def _raise(known: Gains, gains: Gains, weight: float) -> None:
 
 
 def factors(
-    kinds: Iterable[str], having: Mapping[str, AbstractSet[int]], numbers: AbstractSet[int]
+    raising: Iterable[str], having: Mapping[str, AbstractSet[int]], numbers: AbstractSet[int]
 ) -> dict[int, float]:
     """Return what the scores of some texts are multiplied by, by their numbers.
 
     Args:
-        kinds: the kinds of answers that the question asks for.
-        having: the texts that hold a kind of answer, or that end with a question.
+        raising: the kinds of answers that the question asks for, and the terms of speakers whom it names.
+        having: the texts that hold a kind of answer, that someone says, or that end with a question.
         numbers: the texts that were found.
     """
     found: dict[int, float] = {}
-    for kind, factor in ((ASKS, OF_QUESTIONS), *[(kind, HOLDS_ANSWER[kind]) for kind in kinds]):
-        if kind in having:
-            for number in numbers & having[kind]:
-                found[number] = found.get(number, 1.0) * factor
+    spoken: set[int] = set()
+    for term in (ASKS, *raising):
+        if term not in having:
+            continue
+        some = numbers & having[term]
+        factor = _FACTORS.get(term)
+        if factor is None:
+            spoken |= some  # a name of two words raises once
+            continue
+        for number in some:
+            found[number] = found.get(number, 1.0) * factor
+    for number in spoken:
+        found[number] = found.get(number, 1.0) * SPOKEN
     return found
 
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 from actors.retrieval.found import LONGER_BY, MAX_RELATIVES, RELATIVE, Found, beginning, judged, shares_of
 from actors.retrieval.index import MAX_POSTINGS
 from actors.retrieval.question import Question
-from actors.retrieval.ranking import BESIDE, IN_CONTEXT, K1, B, Gains, Matched, factors, in_context, rarity
+from actors.retrieval.ranking import AFTER, BEFORE, IN_CONTEXT, K1, B, Gains, Matched, factors, in_context, rarity
 from actors.text import tokenizer
 from actors.text.answer_kinds import ASKS
 from persistence import search_index
@@ -29,9 +29,6 @@ MAX_TERMS = 16
 
 CANDIDATES = IN_CONTEXT
 """The smallest number of texts that are scored by all terms."""
-
-
-_BESIDE = max(BESIDE)
 
 
 class Hit(NamedTuple):
@@ -101,11 +98,11 @@ def ranked(
         having[one.asked] = having.get(one.asked, 0) + one.documents
     replaced = shares_of([(term, one.asked) for term, one in terms.items() if term != one.asked])
     holding: dict[str, set[int]] = {}
-    kinds, around = [*question.kinds, ASKS], {*found, *numbers.values()}
-    for term, document in (yield from rows_of(search_index.having(collection.number, kinds, list(around)))):
+    raising, around = question.raising, {*found, *numbers.values()}
+    for term, document in (yield from rows_of(search_index.having(collection.number, [*raising, ASKS], list(around)))):
         holding.setdefault(term, set()).add(document)
     gains = in_context(matched, numbers.get, holding.get(ASKS, set()))
-    raised = factors(question.kinds, holding, gains.keys())
+    raised = factors(raising, holding, gains.keys())
     return judged(question.judging(texts, having), texts, having, replaced, own, gains, raised, limit)
 
 
@@ -168,7 +165,7 @@ def _matches(
         newest = [max(1, int(documents * share)) for documents in frequencies]
         leading = len(weights)
     query = search_index.matches(
-        collection.number, weights[:leading], list(strengths), average, K1, B, limit, _BESIDE, newest
+        collection.number, weights[:leading], list(strengths), average, K1, B, limit, BEFORE, AFTER, newest
     )
     weight_of = dict(weights)
     fixed, by_length = K1 * (1 - B), K1 * B / average

@@ -1,6 +1,7 @@
 """The kinds of answers that questions ask for and texts hold: "How many?" asks for a number, "When?" for a date.
 
-A question about oneself ("Where do I live?") asks for what a text says of oneself ("I live in Bern.").
+A question about oneself ("Where do I live?") asks for what a text says of oneself ("I live in Bern."), and one that
+names someone ("Where does Ada live?") for what that person says ("Ada: I live in Bern.").
 
 They are terms, too, with a space, so that no word is like them. They find no text: they raise those that are found.
 """
@@ -9,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from actors.text.tokenizer import lexicon
+from actors.text.tokenizer import lexicon, split, terms_among
 
 NUMBER: Final = "a number"
 DATE: Final = "a date"
@@ -18,6 +19,9 @@ ONESELF: Final = "of oneself"
 
 ASKS: Final = "a question"
 """The term of a text that ends with a question: the answer mostly comes after it."""
+
+SAID_BY: Final = "said by "
+"""With a term of a speaker's name: the term of a text that begins with the name, as turns of a dialogue do."""
 
 KINDS: Final[frozenset[str]] = frozenset((NUMBER, DATE, ONESELF, ASKS))
 
@@ -77,14 +81,29 @@ _MUCH = lexicon(
     viel viele vielen vieler alt lange lang hoch gross groß teuer schwer weit oft tief breit schnell spät"""
 )
 _WHICH = lexicon("what which whats welche welcher welches welchen welchem quel quelle quels quelles qué cuál")
+_WHAT = _WHICH | {"was", "que", "qu"}
 _A_NUMBER = lexicon(
     """time price age amount sum number percentage share score size
     preis alter betrag summe zahl anzahl nummer uhrzeit prix âge somme nombre heure taille precio edad número hora"""
+)
+_COSTS = lexicon(
+    """
+    cost costs pay pays paid price fee charge charges charged earn earns earned spend spent worth rent salary wage
+    weigh kostet kosten kostete gekostet zahlt zahlte zahlen gezahlt bezahlt bezahlte bezahlen verdient
+    verdiente verdienen wiegt wog coûte coûté coûtait coûter payé paie paye payer gagne gagné pèse cuesta costó
+    costaba pagó paga pagar gana ganó pesa
+    """
 )
 _A_DATE = lexicon(
     """day days date month year season weekday
     tag tage tagen datum monat jahr wochentag jour date mois année día fecha mes año"""
 )
+
+_SPEAKER = re.compile(
+    r"\s*(?:(?:\[[^\]]{1,60}\]|\([^)]{1,60}\))\s*)?[*_]{0,2}"  # a stamp
+    r"([^\W\d_][\w.'\u2019-]{0,30}(?: [\w.'\u2019-]{1,30}){0,3})(?: \([^)]{1,60}\))?[*_]{0,2} ?:(?=[\s*_])"
+)
+_LABEL = 240  # characters in which a label ends
 
 _I = lexicon(
     """
@@ -137,6 +156,12 @@ def of_oneself(words: Iterable[str]) -> list[str]:
     return [] if _I_OR_ME.isdisjoint(words) else [ONESELF]
 
 
+def said_by(text: str, words: list[str]) -> list[str]:
+    """Return the terms of a text with these words that begins with its speaker's name, after a stamp or not."""
+    speaker = _SPEAKER.match(text, 0, _LABEL)
+    return [SAID_BY + term for term in dict.fromkeys(terms_among(split(speaker[1]), words))] if speaker else []
+
+
 def asked_for(words: Sequence[str]) -> list[str]:
     """Return the kinds of answers that a question with these words asks for."""
     kinds = [] if _I.isdisjoint(words) else [ONESELF]  # "Tell me who sold the bike" asks for nothing of oneself
@@ -153,4 +178,6 @@ def asked_for(words: Sequence[str]) -> list[str]:
         elif place < len(words) and (kind := what_follows.get(words[place])):
             kinds.append(kind)
         begun = True
+    if begun and NUMBER not in kinds and not _COSTS.isdisjoint(words) and not _WHAT.isdisjoint(words):
+        kinds.append(NUMBER)  # "What did the shed cost?"
     return kinds

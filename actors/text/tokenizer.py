@@ -17,7 +17,7 @@ from sys import intern
 from actors.slices import Steps
 from actors.text.languages import LANGUAGES, STEMMER_VERSION, is_function_word, language_of, stem
 
-VERSION = f"{STEMMER_VERSION}/5"
+VERSION = f"{STEMMER_VERSION}/6"
 """Names the rules of terms and the stemmer; recorded with each stored index, which is made anew for another one."""
 
 MAX_WORD = 64
@@ -157,6 +157,11 @@ def terms(said: list[str]) -> list[str]:
     if "name" in found and _names_self(said):
         found.append(SELF_NAME)
     return found
+
+
+def terms_among(some: list[str], said: list[str]) -> list[str]:
+    """Return the terms that some words have in a text with the words `said`, whose language counts."""
+    return list(filter(None, map(_TERMS[language_of(said)].__getitem__, some)))
 
 
 def forms(words: Iterable[str]) -> frozenset[str]:

@@ -5,7 +5,7 @@ import pytest
 from actors.banks.loading import memory_terms
 from actors.slices import whole
 from actors.text import answer_kinds, tokenizer
-from actors.text.answer_kinds import ASKS, DATE, KINDS, NUMBER, ONESELF
+from actors.text.answer_kinds import ASKS, DATE, KINDS, NUMBER, ONESELF, SAID_BY
 
 
 def held(text: str) -> frozenset[str]:
@@ -24,6 +24,12 @@ def held(text: str) -> frozenset[str]:
         ("Which day is the course?", [DATE]),
         ("What did she say when he left?", []),
         ("Who sold the bike?", []),
+        ("What did the shed cost?", [NUMBER]),
+        ("What was she paid when she left?", [NUMBER]),
+        ("Was hat das Rad gekostet?", [NUMBER]),
+        ("Qu'est-ce que le vélo a coûté ?", [NUMBER]),
+        ("¿Qué cuesta el tren?", [NUMBER]),
+        ("Who paid for the bike?", []),
         ("How old is my dog?", [ONESELF, NUMBER]),
         ("Wo wohne ich?", [ONESELF]),
         ("Où est mon vélo ?", [ONESELF]),
@@ -66,3 +72,24 @@ def test_a_text_holds_numbers_and_dates_speaks_of_oneself_and_ends_with_a_questi
 
 def test_the_name_of_a_memory_and_its_stamp_hold_no_answer():
     assert KINDS.isdisjoint(whole(memory_terms("2023-05-20/7", "Ada: It is blue.")))
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("Ada: It is blue.", {"ada"}),
+        ("Ada Lovelace: It is blue.", {"ada", "lovelac"}),
+        ("[2023/05/20 (Sat) 02:21] Ada: It is blue.", {"ada"}),
+        ("Ada (8 May 2023): It is blue.", {"ada"}),
+        ("**Ada**: It is blue.", {"ada"}),
+        ("Ada said: It is blue.", {"ada"}),
+        ("Noémie : elle est dans la rue.", {"noem"}),
+        ("It is blue: the sea.", {"blue"}),
+        ("https://example.org", set()),
+        ("At 12:30 they left.", set()),
+        ("The sea that we saw then: blue.", set()),
+    ],
+)
+def test_a_text_that_begins_with_a_name_is_said_by_that_person(text: str, terms: set[str]):
+    said = {term for term in whole(memory_terms("talk/1", text)) if term.startswith(SAID_BY)}
+    assert said == {SAID_BY + term for term in terms}

@@ -119,6 +119,22 @@ def test_what_comes_after_a_question_is_found_by_its_words_more_than_after_a_sta
     assert told("Bao: Is there a cat?") > told("Bao: There is a cat.")
 
 
+def test_an_answer_is_found_by_what_came_before_its_question():
+    def told(between: str) -> float:
+        index = Index()
+        for part, text in enumerate(("Ada: There is a parrot.", between, "Ada: It swears.", "Bao: Ha!"), 1):
+            index.add(part, whole(memory_terms(f"talk/{part}", text)), "talk", part)
+        return next(one.score for one in best(index, "What does the parrot do?") if one.number == 3)
+
+    assert told("Bao: So it talks?") > told("Bao: So it talks.")
+
+
+def test_a_question_that_names_someone_finds_what_they_say_first():
+    ada, bao = "Ada: I bought a red bike, Bao.", "Bao: I bought a blue bike, Ada."
+    assert ranked("Which bike did Ada buy?", ada, bao) == [ada, bao]
+    assert ranked("Which bike did Bao buy?", ada, bao) == [bao, ada]
+
+
 def test_a_long_question_is_answered_by_a_text_with_several_of_its_rare_words():
     index = Index()
     for number in range(300):
