@@ -10,7 +10,6 @@ from actors.errors import NotPermitted
 from actors.ids import new_id, new_number
 from actors.slices import Steps
 from actors.text import answer_kinds, tokenizer
-from actors.text.answer_kinds import ASKS
 from persistence import documents, memories, search_index
 from persistence.banks import BankRow
 from persistence.memories import MemoryRow, Part
@@ -57,8 +56,8 @@ def memory_terms(name: str, text: str) -> Steps[tuple[str, ...]]:
     stated = yield from tokenizer.terming(words)
     said = words[_words_of_stamp(text) :][: tokenizer.SLICE_CHARS]
     kinds = answer_kinds.held(said) + answer_kinds.of_oneself(said) + answer_kinds.said_by(text, words)
-    if len(text) <= tokenizer.SLICE_CHARS and dialogue_acts.ends_asking(text):
-        kinds.append(ASKS)
+    if len(text) <= tokenizer.SLICE_CHARS:
+        kinds += dialogue_acts.questions_in(text)
     return (*named, *named, *stated, *tokenizer.months(f"{name} {text}"), *kinds)
 
 

@@ -4,12 +4,13 @@ import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from actors.engines import dialogue_acts
 from actors.engines.message import Utterance
 from actors.engines.turn import Turn
 from actors.engines.window import FoundUtterance
 from actors.retrieval.question import SURE, Question
 from actors.text import tokenizer
-from actors.text.answer_kinds import KINDS
+from actors.text.answer_kinds import ASKS, is_kind, is_told
 from actors.text.tokenizer import lexicon
 
 _REPEATS = 0.7  # the part of its share that a message keeps that has no word but the question's
@@ -62,12 +63,16 @@ def in_conversation(
     for utterance, score, share, answers, known in hits:
         if not (share >= SURE if sure else answers) or utterance.content == turn.message:
             continue
+        if ASKS in known and dialogue_acts.only_asks(utterance.content):
+            continue
         matched = frozenset(filter(query.terms.__contains__, known))
         # "Locker code, please." is no answer, but may stand beside one
-        repeats = len(matched) == len(known) - len(KINDS.intersection(known))
+        repeats = all(is_kind(term) for term in known if term not in matched)
         part = share * _REPEATS if repeats else share
         leader = leaders.setdefault(matched, score)
         found.append(_Hit(part, False, leader if score > leader * 0.7 else score, utterance.seq, utterance))
+    if len(found) > 1 and not sure and turn.older is None and is_told(hits[0].utterance.content):
+        return _as_ranked(turn, found)
     if len(found) > 1:
         if not _I.isdisjoint(tokenizer.split(turn.message)):
             found = [hit._replace(of_self=_says_i(hit.utterance)) for hit in found]
@@ -75,6 +80,16 @@ def in_conversation(
     if not sure:
         found = _corrected(turn, found)
     return [of_utterance(turn, hit.share, hit.utterance) for hit in found]
+
+
+def _as_ranked(turn: Turn, found: list[_Hit]) -> list[Candidate]:
+    """Return the turns of a dialogue that was told in the order of the search; none ranks below one that follows."""
+    candidates: list[Candidate] = []
+    best = 0.0
+    for hit in reversed(found):
+        best = max(best, hit.share)
+        candidates.append(of_utterance(turn, best, hit.utterance))
+    return candidates[::-1]
 
 
 def _by_rank(hit: _Hit) -> tuple[float, bool, float, int]:

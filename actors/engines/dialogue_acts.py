@@ -168,6 +168,13 @@ def ends_asking(text: str) -> bool:
     return text.rstrip(_AFTER_MARKS).endswith(_QUESTION_MARKS)
 
 
+def questions_in(text: str) -> list[str]:
+    """Return the terms of a text that has a question, and that ends with one."""
+    if ("?" not in text and text.isascii()) or not _QUESTION_MARK.search(text):
+        return []
+    return [answer_kinds.ASKED, answer_kinds.ASKS] if ends_asking(text) else [answer_kinds.ASKED]
+
+
 def only_asks(text: str) -> bool:
     """Return whether each sentence of a text is a question."""
     text = text.rstrip()
@@ -266,20 +273,31 @@ def _analyse(text: str) -> Analysis:
 def facts(utterance: Utterance) -> list[str]:
     """Return the terms by which a short utterance can be recalled; none if it states nothing.
 
-    Questions state nothing, nor do an agent's replies that quote something or say that they know nothing.
+    Questions state nothing, unless someone tells of them ("Ada: How old?"), nor do an agent's replies that quote
+    something or say that they know nothing.
     """
     if _says_nothing(utterance):
         return []
     message = _analyse(utterance.content)
     if message.courtesy or message.forgets:
         return []
-    if not message.asks:
-        return _with_kinds(message.terms, message.words)
+    if (stated := _stated(message)) is not None:
+        return stated
     parts = passages(message.text)
     if len(parts) < 2:
         return []
     stated = [word for part in parts if is_statement(part, words := tokenizer.split(part)) for word in words]
     return _with_kinds(tokenizer.terms(stated), stated)
+
+
+def _stated(message: Analysis) -> list[str] | None:
+    """Return the terms of a message that wholly states something; None for one that asks.
+
+    The turn of a dialogue that is told does not ask the agent, even if it is a question.
+    """
+    if said_by := answer_kinds.said_by(message.text, message.words):
+        return [*_with_kinds(message.terms, message.words), *said_by, *questions_in(message.text)]
+    return None if message.asks else _with_kinds(message.terms, message.words)
 
 
 def _with_kinds(terms: list[str], words: list[str]) -> list[str]:
@@ -295,8 +313,8 @@ def finding_facts(utterance: Utterance) -> Steps[list[str]]:
     message = yield from analysing(utterance.content)
     if message.courtesy:
         return []
-    if not message.asks:
-        return _with_kinds(message.terms, message.words)
+    if (told := _stated(message)) is not None:
+        return told
     stated: list[str] = []
     for part in passages(message.text):
         words = tokenizer.split(part)

@@ -18,6 +18,7 @@ from actors.retrieval.index import Index
 from actors.retrieval.question import SURE, Question
 from actors.slices import Steps, whole
 from actors.text import tokenizer
+from actors.text.answer_kinds import is_told
 from actors.text.tokenizer import lexicon
 
 MAX_SOURCES = 3
@@ -140,7 +141,8 @@ class RecallEngine:
             hits = yield from _sure(turn, asked.query)
             found = _found(turn, asked.query, hits)
             ranked = _ranked(found + asked.by_profile)
-            if turn.older is None and (not ranked or ranked[0].share < SURE):
+            told = bool(hits) and is_told(hits[0].utterance.content)
+            if turn.older is None and (told or not ranked or ranked[0].share < SURE):
                 hits = turn.window.answers(asked.query, _MAX_HITS)
                 found = _found(turn, asked.query, hits)
                 ranked = _ranked(found + asked.by_profile)

@@ -20,7 +20,7 @@ CAPACITY = 200
 MAX_LEFT = 2_000
 """The number of utterances that left the window and wait to be archived; above it the oldest are dropped."""
 
-IN_CONTEXT = 7
+IN_CONTEXT = 6
 """The number of best utterances whose words count for those around them."""
 
 MAX_POSTINGS = 256

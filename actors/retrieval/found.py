@@ -1,12 +1,12 @@
 """The results of a search: texts that match a question, with the judgement whether they answer it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from msgspec import Struct
 
 from actors.retrieval.question import OTHER_FORM, Judge
-from actors.retrieval.ranking import MOST_BESIDE, Gains, in_order, rarity
+from actors.retrieval.ranking import AFTER, MOST_BESIDE, Gains, in_order, rarity
 
 RELATIVE: Final = 0.6
 """The weight of a term that shares only its beginning with a term of the question that no text has."""
@@ -64,6 +64,7 @@ def judged(
     found: Mapping[int, Gains],
     factors: Mapping[int, float],
     limit: int,
+    place_of: Callable[[int], tuple[str, int] | None],
 ) -> list[Found]:
     """Rank texts by their gains, best first, and judge the best ones; among equals, the higher number first.
 
@@ -76,6 +77,7 @@ def judged(
         found: their gains, and those of others, in their context.
         factors: what the scores of some texts are multiplied by.
         limit: the number of texts to judge.
+        place_of: finds the whole that a text is a part of, and its number there.
     """
     ranked: list[Found] = []
     scored = [(sum(gains.values()), number) for number, gains in found.items()]
@@ -87,8 +89,23 @@ def judged(
             covered = {
                 term: replaced.get(term, 1.0)
                 if term in by_itself
-                else min(MOST_BESIDE, gain / rarity(texts, having[term]))
+                else min(MOST_BESIDE, gain / rarity(texts, having[term]), replaced.get(term, 1.0))
                 for term, gain in gains.items()
             }
         ranked.append(Found(number, score, *judge.judge(covered)))
+    if len(ranked) > 1 and any(one.answers for one in ranked[1:]):
+        _judge_by_parts_before(ranked, [place_of(one.number) for one in ranked])
     return ranked
+
+
+def _judge_by_parts_before(ranked: list[Found], places: list[tuple[str, int] | None]) -> None:
+    """Take a part for an answer that ranks above one shortly before it that answers: it may lack that one's words."""
+    below: set[tuple[str, int]] = set()
+    for rank in range(len(ranked) - 1, -1, -1):
+        one, place = ranked[rank], places[rank]
+        if place is None or not place[0]:
+            continue
+        if one.answers:
+            below.add(place)
+        elif any((place[0], place[1] - distance) in below for distance in range(1, AFTER + 1)):
+            ranked[rank] = Found(one.number, one.score, one.share, True)

@@ -12,7 +12,7 @@ from actors.retrieval.question import Judge, Question
 from actors.retrieval.ranking import IN_CONTEXT, K1, B, Gains, Matched, best_of, factors, in_order, rarity
 from actors.retrieval.ranking import in_context as with_context
 from actors.text import tokenizer
-from actors.text.answer_kinds import ASKS
+from actors.text.answer_kinds import ASKED, ASKS
 
 MAX_TERMS_PER_TEXT = 1_024
 """The number of distinct terms of a text that are indexed, the first ones; bounds the memory of hostile texts."""
@@ -179,8 +179,7 @@ class Index:
         leading = known[: self._leading(known)]
         own, places = self._own(leading), self._places
         replaced = shares_of([(term, asked) for term, asked, _, _ in known if term != asked])
-        raising = question.raising
-        holding = self._held((ASKS, *raising))
+        holding = self._held((ASKS, ASKED, *(raising := question.raising)))
         wanted = max(context, limit) if places else _TO_RAISE * limit if holding else limit
         best = best_of(own, [numbers for _, _, _, numbers in leading], wanted)
         raised = factors(raising, holding, {number for _, number in best}) if holding and not places else {}
@@ -192,9 +191,9 @@ class Index:
         found = plain = {number: self._gains_in(number, by_term) for _, number in best}
         if places:
             matched = [Matched(number, *places.get(number, _ALONE), gains) for number, gains in plain.items()]
-            found = with_context(matched, self._parts.get, holding.get(ASKS, _NO_TEXTS))
+            found = with_context(matched, self._parts.get, holding.get(ASKED, _NO_TEXTS))
             raised = factors(raising, holding, found.keys()) if holding else {}
-        return judged(judge, len(self._texts), having, replaced, plain, found, raised, limit)
+        return judged(judge, len(self._texts), having, replaced, plain, found, raised, limit, places.get)
 
     def _held(self, kinds: Iterable[str]) -> Mapping[str, frozenset[int]]:
         """Return the texts with these terms that raise, by term, and some with others; each is looked up once."""
@@ -234,17 +233,18 @@ class Index:
                 for number in enough.keys() & some:
                     enough[number] += weight
             left -= weight
-        best = [(weight, number) for number, weight in enough.items() if weight >= need]
+        best = sorted([(weight, number) for number, weight in enough.items() if weight >= need], reverse=True)
         if not best:
             return []
-        best.sort(reverse=True)
         count = len(self._texts)
         by_term: dict[str, _Term] = {
             term: (term, term, rarity(count, having) * (K1 + 1), numbers) for having, term, numbers in known
         }
         gains = {number: self._gains_in(number, by_term) for _, number in best[:limit]}
         having = {term: having for having, term, _ in known}
-        return judged(question.judging(max(count, among), having), count, having, {}, gains, gains, {}, limit)
+        return judged(
+            question.judging(max(count, among), having), count, having, {}, gains, gains, {}, limit, self._places.get
+        )
 
     def _known(self, question: Question) -> tuple[list[_Term], dict[str, int]]:
         """Look up the terms of a question, the rarest first, and the number of texts with each."""

@@ -20,7 +20,7 @@ from actors.text.tokenizer import lexicon
 MAYBE: Final = 0.34
 """The smallest share of a question's terms, by weight, that an answer among few texts accounts for."""
 
-MAYBE_OF_MANY: Final = 0.55
+MAYBE_OF_MANY: Final = 0.57
 """The same among many texts, where terms weigh by their rarity."""
 
 SURE: Final = 0.51
@@ -29,7 +29,7 @@ SURE: Final = 0.51
 _LOG_FEW = log(40)  # texts, among which the rarity of a term says nothing
 _LOG_MANY = log(300)
 _MAX_ASKED = 6.0  # terms that an answer to a long question has to account for
-_MOST_RARE = 3.2  # the same among many texts, in weights by rarity
+_MOST_RARE = 3.0  # the same among many texts, in weights by rarity
 _LIGHT = 0.3  # the weight of a word that says little about the subject
 OTHER_FORM: Final = 0.8
 """The share of a term that a text has in another form."""

@@ -16,7 +16,7 @@ from actors.retrieval.index import MAX_POSTINGS
 from actors.retrieval.question import Question
 from actors.retrieval.ranking import AFTER, BEFORE, IN_CONTEXT, K1, B, Gains, Matched, factors, in_context, rarity
 from actors.text import tokenizer
-from actors.text.answer_kinds import ASKS
+from actors.text.answer_kinds import ASKED, ASKS
 from persistence import search_index
 from persistence.search_index import Collection, Frequency
 from persistence.store import Reads, rows_of
@@ -99,11 +99,14 @@ def ranked(
     replaced = shares_of([(term, one.asked) for term, one in terms.items() if term != one.asked])
     holding: dict[str, set[int]] = {}
     raising, around = question.raising, {*found, *numbers.values()}
-    for term, document in (yield from rows_of(search_index.having(collection.number, [*raising, ASKS], list(around)))):
+    for term, document in (
+        yield from rows_of(search_index.having(collection.number, [*raising, ASKS, ASKED], list(around)))
+    ):
         holding.setdefault(term, set()).add(document)
-    gains = in_context(matched, numbers.get, holding.get(ASKS, set()))
+    gains = in_context(matched, numbers.get, holding.get(ASKED, set()))
     raised = factors(raising, holding, gains.keys())
-    return judged(question.judging(texts, having), texts, having, replaced, own, gains, raised, limit)
+    places = {document: place for place, document in numbers.items()}
+    return judged(question.judging(texts, having), texts, having, replaced, own, gains, raised, limit, places.get)
 
 
 def _by_asked(gains: Mapping[int, float], asked: Mapping[int, str]) -> Gains:

@@ -20,10 +20,13 @@ ONESELF: Final = "of oneself"
 ASKS: Final = "a question"
 """The term of a text that ends with a question: the answer mostly comes after it."""
 
+ASKED: Final = "a question in it"
+"""The term of a text that has a question anywhere, at its end or not."""
+
 SAID_BY: Final = "said by "
 """With a term of a speaker's name: the term of a text that begins with the name, as turns of a dialogue do."""
 
-KINDS: Final[frozenset[str]] = frozenset((NUMBER, DATE, ONESELF, ASKS))
+KINDS: Final[frozenset[str]] = frozenset((NUMBER, DATE, ONESELF, ASKS, ASKED))
 
 _MAX_KNOWN_WORDS = 16_384
 
@@ -156,10 +159,26 @@ def of_oneself(words: Iterable[str]) -> list[str]:
     return [] if _I_OR_ME.isdisjoint(words) else [ONESELF]
 
 
+def is_kind(term: str) -> bool:
+    """Return whether a term is none of a word, but of a kind of answer or a speaker."""
+    return term in KINDS or term.startswith(SAID_BY)
+
+
+def _speaker_of(text: str) -> str:
+    """Return the name that a text begins with, after a stamp or not, as a turn of a dialogue does: "Ada: It is."."""
+    speaker = _SPEAKER.match(text, 0, _LABEL) if text.find(":", 1, _LABEL) > 0 else None
+    return speaker[1] if speaker else ""
+
+
+def is_told(text: str) -> bool:
+    """Return whether a text is the turn of a dialogue, which begins with its speaker's name."""
+    return _speaker_of(text) != ""
+
+
 def said_by(text: str, words: list[str]) -> list[str]:
-    """Return the terms of a text with these words that begins with its speaker's name, after a stamp or not."""
-    speaker = _SPEAKER.match(text, 0, _LABEL)
-    return [SAID_BY + term for term in dict.fromkeys(terms_among(split(speaker[1]), words))] if speaker else []
+    """Return the terms of the speaker of a text with these words, if it begins with one's name."""
+    name = _speaker_of(text)
+    return [SAID_BY + term for term in dict.fromkeys(terms_among(split(name), words))] if name else []
 
 
 def asked_for(words: Sequence[str]) -> list[str]:

@@ -309,6 +309,16 @@ def test_the_cache_of_personas_is_bounded() -> None:
     assert len(engine._personas) <= 512  # pyright: ignore[reportPrivateUsage]
 
 
+def test_a_dialogue_that_is_told_is_quoted_by_what_came_before_its_turns() -> None:
+    conversation = after("Ada: I have got a parrot.", "Bao: Really? How old is it?", "Ada: Eleven, the vet says.")
+    assert quotes(conversation.say("How old is the parrot?"))[0] == "Ada: Eleven, the vet says."
+    assert not conversation.say("Who is the plumber?").sources
+
+
+def test_a_question_that_is_told_is_no_answer() -> None:
+    assert not after("Bao: What is the wifi password?").say("What is the wifi password?").sources
+
+
 def test_memories_of_banks_are_quoted() -> None:
     text = "We are kind. Refunds take five days.\nAsk Bob."
     memories = (Memory("handbook", "refunds", text, 3.0, share=1.0, answers=True),)

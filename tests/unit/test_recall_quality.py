@@ -2,12 +2,15 @@
 
 import functools
 
+import pytest
 from rank_bm25 import BM25Okapi
 
 from actors.banks.loading import memory_terms
 from actors.engines.relevance import asking
-from actors.retrieval.found import Found
+from actors.retrieval.found import Found, judged
 from actors.retrieval.index import Index
+from actors.retrieval.question import Question
+from actors.retrieval.ranking import rarity
 from actors.slices import whole
 from actors.text import tokenizer
 from bench.long_dialogues import ANSWERABLE, TEST, Dialogue, read, recall_at, reciprocal_rank
@@ -127,6 +130,17 @@ def test_an_answer_is_found_by_what_came_before_its_question():
         return next(one.score for one in best(index, "What does the parrot do?") if one.number == 3)
 
     assert told("Bao: So it talks?") > told("Bao: So it talks.")
+
+
+@pytest.mark.parametrize(("place", "answers"), [(("talk", 3), True), (("talk", 6), False), (("", 3), False)])
+def test_a_part_that_ranks_above_one_before_it_that_answers_does_so_too(place: tuple[str, int], answers: bool):
+    question, having = Question(["rose", "tulip", "fern"]), {"rose": 1, "tulip": 1, "fern": 1}
+    full = rarity(300, 1)
+    own = {1: {"rose": full, "tulip": full}}
+    found = own | {2: {"rose": 0.75 * full, "tulip": 0.75 * full}}
+    places = {1: (place[0], 1), 2: place}
+    best = judged(question.judging(300, having), 300, having, {}, own, found, {2: 1.5}, 5, places.get)
+    assert [(one.number, one.answers) for one in best] == [(2, answers), (1, True)]
 
 
 def test_a_question_that_names_someone_finds_what_they_say_first():
