@@ -194,8 +194,8 @@ async def test_parts_are_found_beside_the_texts_that_match(store: Store):
     await add(store, BANK.collection, *texts)
     await add(store, CHATS, *texts)
     ((_, moon, _),) = await store.fetch(search_index.frequencies(BANK.collection, ["moon"]))
-    for beside, expected in ((0, {1}), (1, {0, 1, 2, 3}), (2, {0, 1, 2, 3, 4})):
-        query = search_index.matches(BANK.collection, [(moon, 1.0)], [moon], 1.0, K1, B, 9, beside)
+    for before, after, expected in ((0, 0, {1}), (1, 0, {0, 1}), (1, 1, {0, 1, 2, 3}), (1, 2, {0, 1, 2, 3, 4})):
+        query = search_index.matches(BANK.collection, [(moon, 1.0)], [moon], 1.0, K1, B, 9, before, after)
         matches = await store.fetch(query)
         assert {match.document for match in matches if match.term} == {1, 7}
         assert {match.document for match in matches if not match.term} == expected
