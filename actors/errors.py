@@ -40,6 +40,10 @@ class ServiceError(Exception):
         return self
 
 
+class RefusedAlone:
+    """Marks an error of a unit that was refused and concerns nobody else: other state of its actor is as stored."""
+
+
 class MalformedBody(ServiceError):
     """The body is not a JSON object in valid Unicode."""
 

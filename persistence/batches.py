@@ -111,7 +111,7 @@ def planned(units: list[Unit], statements_for: Callable[[list[Unit]], Sequence[S
 
 def _can_join_others(unit: Unit) -> bool:
     """Return whether all writes of a unit can be stored in statements for many units."""
-    if unit.constraint_errors or unit.then is not None:
+    if (unit.constraint_errors and not unit.rarely_refused) or unit.then is not None:
         return False
     return all(write.many is not None and write.rows is None for write in unit.writes)
 

@@ -75,6 +75,7 @@ class Unit(Struct, frozen=True):
     writer refuses every later unit of theirs.
     `constraint_errors`: the constraints that may refuse it, each with a maker of the error to answer. A refusal fences
     no incarnation.
+    `rarely_refused`: whether that is so rare that it may be stored together with others; a refusal takes them apart.
     `then`: makes further writes of the unit from the number of rows that the last of `writes` touched. The writer's
     thread calls it within the transaction, and once more where it has to begin that again.
     """
@@ -83,6 +84,7 @@ class Unit(Struct, frozen=True):
     incarnations: tuple[int, ...] = ()
     constraint_errors: Mapping[Constraint, Callable[[], Exception]] = NO_CONSTRAINT_ERRORS
     then: Callable[[int], Sequence[Write]] | None = None
+    rarely_refused: bool = False
 
 
 class Query(Struct, Generic[T], frozen=True):

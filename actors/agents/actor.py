@@ -35,7 +35,7 @@ from actors.agents.messages import (
     require_answering,
 )
 from actors.agents.private_chats import EngineEnded, PrivateChats
-from actors.agents.records import agent_record
+from actors.agents.records import agent_record, shown_state
 from actors.agents.silence import silence_of
 from actors.conversations.conversation import ChatSent
 from actors.conversations.place import Binding
@@ -295,6 +295,11 @@ class AgentActor(DurableActor):
 
     # life
 
+    def on_refused(self) -> None:
+        """Forget what a user who is gone has said."""
+        if self._chats is not None:
+            self._chats.load_anew()
+
     @property
     def holds_something(self) -> bool:
         """Return whether an engine or a load is to be stopped."""
@@ -337,14 +342,7 @@ class AgentActor(DurableActor):
 
     def snapshot(self) -> dict[str, Any]:
         """Show state and conversations, without texts."""
-        agent = self.agent
-        if agent is None:
+        if self.agent is None:
             return {"destroyed": True}
-        return {
-            "name": agent.name,
-            "owner": agent.owner,
-            "access": agent.access,
-            "state": "online" if agent.online else "offline",
-            "messages": self.messages,
-            "conversations": [] if self._chats is None else self._chats.snapshot(),
-        }
+        chats = [] if self._chats is None else self._chats.snapshot()
+        return {**shown_state(self.agent), "messages": self.messages, "conversations": chats}

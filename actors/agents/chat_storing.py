@@ -5,7 +5,7 @@ from __future__ import annotations  # nested functions would build theirs at eac
 from msgspec import structs
 
 from actors.agents.host import AgentHost
-from actors.agents.messages import nothing_said
+from actors.agents.messages import nothing_said, user_gone
 from actors.conversations.conversation import Chat, ChatSent, Conversation, RunBegun
 from actors.conversations.ids import run_of
 from actors.engines.message import Utterance
@@ -14,11 +14,16 @@ from actors.errors import ServiceError
 from actors.runtime.future import AsyncFuture
 from persistence import conversations, failed_runs
 from persistence.failed_runs import FailedRun
-from persistence.store import Write
+from persistence.store import FOREIGN_KEY, Write
+
+_USER_GONE = {FOREIGN_KEY: user_gone}
 
 
 class ChatStoring:
-    """Stores what was said in a chat; the commit of the last unit answers it."""
+    """Stores what was said in a chat; the commit of the last unit answers it.
+
+    Units of a user who was destroyed meanwhile are refused, and only they.
+    """
 
     __slots__ = ("_host",)
 
@@ -79,7 +84,7 @@ class ChatStoring:
             writes.append(_failure(conversation, said, error))
         elif chat.resumes is not None:
             writes.append(failed_runs.forget(said.id))
-        return self._host.commit(*writes, applied=conversation.unit_stored)
+        return self._host.commit(*writes, applied=conversation.unit_stored, refusals=_USER_GONE)
 
     def reply(
         self,
@@ -118,7 +123,7 @@ class ChatStoring:
                 if chat.progress is not None:
                     chat.progress(sent.reply.content)
 
-        self._host.commit(*writes, reply=lambda: sent, applied=applied, resolves=chat.answer)
+        self._host.commit(*writes, reply=lambda: sent, applied=applied, resolves=chat.answer, refusals=_USER_GONE)
 
 
 def _failure(conversation: Conversation, said: Utterance, error: ServiceError) -> Write:

@@ -107,8 +107,12 @@ class ConversationsInUse:
 
     def drop(self, conversation: Conversation) -> list[Chat]:
         """Drop a conversation, and return the chats that were under way in it."""
-        self._by_key.pop(conversation.key, None)
+        self.discard(conversation)
         return conversation.under_way()
+
+    def discard(self, conversation: Conversation) -> None:
+        """Drop a conversation in which no chat is under way."""
+        self._by_key.pop(conversation.key, None)
 
     def erase(self, number: int, key: str | int) -> Conversation | None:
         """Drop a conversation that is being erased, and return it; nothing that was read of it counts any more."""

@@ -9,7 +9,7 @@ from actors.conversations.place import ChatPlace, RunKey
 from actors.engines.message import Utterance
 from actors.engines.options import EngineOptions
 from actors.engines.turn import Memory, Reply
-from actors.errors import InvalidCredential, NotFound, StateConflict
+from actors.errors import InvalidCredential, NotFound, RefusedAlone, StateConflict
 from actors.runtime.mailbox import Ask, Tell
 from actors.runtime.notices import Announced, Notice
 from actors.wire import Record
@@ -266,9 +266,13 @@ def no_such_agent() -> NotFound:
     return NotFound("There is no such agent that you may see; check the name with AP_List.")
 
 
+class DestroyedBeforeAnswer(RefusedAlone, InvalidCredential):
+    """The user was destroyed before the agent answered."""
+
+
 def user_gone() -> InvalidCredential:
     """Make the error for a chat of a user who was destroyed meanwhile."""
-    return InvalidCredential("The user was destroyed before the agent answered.")
+    return DestroyedBeforeAnswer("The user was destroyed before the agent answered.")
 
 
 class DestroyedMeanwhile(NotFound):

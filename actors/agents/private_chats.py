@@ -102,7 +102,7 @@ class PrivateChats:
         if key is not None and self._keyed is not None:
             self._keyed.begin(key, chat)
         if not conversation.kept:
-            chat.answer.then(lambda _: self._drop(conversation))
+            chat.answer.then(lambda _: self._conversations.discard(conversation))
         if conversation.loaded and not conversation.at_work:
             self._begin(agent, conversation, chat)
         else:
@@ -114,16 +114,12 @@ class PrivateChats:
         """Return what is known of a client's own id of a conversation."""
         return self._conversations.binding(message.viewer_id, message.client_id)
 
-    def _drop(self, conversation: Conversation) -> None:
-        self._conversations.drop(conversation)
-
     def forget(self, user_id: str) -> None:
         """Drop the conversations of a destroyed user; the next incarnation of the actor counts the messages left."""
         for conversation in self._conversations.all_of(user_id):
             for chat in self._conversations.drop(conversation):
                 chat.answer.fail(user_gone())
-        self._stale = True
-        self._retire_if_stale()
+        self.load_anew()
 
     def erase(self, number: int, key: str | int) -> int:
         """Drop a conversation that is being erased; return its last seq, 0 if it was not in memory."""
@@ -146,6 +142,11 @@ class PrivateChats:
                 self.runs.end_work(chat.message_id)
                 self._fail(conversation, chat, censored_meanwhile())
         return True
+
+    def load_anew(self) -> None:
+        """Let the next incarnation of the actor count the messages, which are not what this one has counted."""
+        self._stale = True
+        self._retire_if_stale()
 
     def _retire_if_stale(self) -> None:
         if self._stale and not self.any_under_way:
@@ -260,8 +261,7 @@ class PrivateChats:
         if not self._conversations.holds(conversation):
             return
         conversation.at_work = None
-        agent = self._host.agent
-        run = self.runs.get(chat.message_id)
+        agent, run = self._host.agent, self.runs.get(chat.message_id)
         if run is not None and run.cancelled and (isinstance(outcome, ServiceError) or not outcome.text.strip()):
             self._storing.cancelled(conversation, chat, ended.said, is_stored=True)
         elif ended.saved is not None and isinstance(outcome, ServiceError):

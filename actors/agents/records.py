@@ -17,3 +17,9 @@ def agent_record(agent: AgentRow) -> Record:
         "created_at": iso(agent.created_at),
         "updated_at": iso(agent.updated_at),
     }
+
+
+def shown_state(agent: AgentRow) -> dict[str, str]:
+    """Return what maintainers see of an agent."""
+    state = "online" if agent.online else "offline"
+    return {"name": agent.name, "owner": agent.owner, "access": agent.access, "state": state}

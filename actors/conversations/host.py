@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 from actors.errors import ServiceError
 from actors.idempotency.records import Receipt
+from actors.runtime.durable import ConstraintErrors
 from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import Progress, Tell
 from persistence.store import Store, Write
@@ -56,6 +57,7 @@ class ChatHost(Protocol):
         reply: Callable[[], Any] | None = None,
         applied: Callable[[], None] | None = None,
         resolves: AsyncFuture[Any] | None = None,
+        refusals: ConstraintErrors | None = None,
     ) -> AsyncFuture[Any]:
-        """Submit a unit that no constraint can refuse."""
+        """Submit a unit that no constraint can refuse, except `refusals`."""
         ...

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import Any, ClassVar, TypeVar, cast
 
-from actors.errors import InternalError, Overloaded, ServiceError
+from actors.errors import InternalError, Overloaded, RefusedAlone, ServiceError
 from actors.runtime.future import AsyncFuture, forward, settle
 from actors.runtime.lifecycle import LIVE, Lifecycle, State
 from actors.runtime.mailbox import MAILBOX_LIMIT, Ask, Envelope, Mailbox, MessageContext, Progress, Tell
@@ -314,4 +314,9 @@ class Actor(Lifecycle):
         if unsettled is None or unsettled.done():
             settle(answered, answer, error)
         else:
-            unsettled.then(lambda done: settle(answered, answer, done.error or error))
+            unsettled.then(lambda done: settle(answered, answer, _not_stored(done) or error))
+
+
+def _not_stored(done: AsyncFuture[Any]) -> BaseException | None:
+    """Return the error of a unit without which nothing of its actor is stored."""
+    return None if isinstance(done.error, RefusedAlone) else done.error

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import structs
 
-from actors.errors import InternalError, Overloaded, ServiceError, StorageUnavailable
+from actors.errors import InternalError, Overloaded, RefusedAlone, ServiceError, StorageUnavailable
 from actors.idempotency.records import Receipt
 from actors.runtime.actor import Actor
 from actors.runtime.future import AsyncFuture
@@ -53,6 +53,7 @@ class DurableActor(Actor):
         awaited: bool = True,
         resolves: AsyncFuture[Any] | None = None,
         notices: Sequence[Notice] = (),
+        refusals: ConstraintErrors | None = None,
     ) -> AsyncFuture[Any]:
         """Submit a unit that no constraint can refuse; the future resolves to the reply when the unit is durable.
 
@@ -66,6 +67,8 @@ class DurableActor(Actor):
             resolves: the future of the answer, if a caller has it already; only this unit resolves it from now on.
             notices: the unit's effects on other actors, delivered after the commit and before the answer, on whatever
                 node they are.
+            refusals: rare exceptions: constraints whose refusal harms nobody else, with their errors, `RefusedAlone`.
+                The actor goes on, with `on_refused`.
         """
         receipt: Receipt | None = self.take_receipt()
         answer = None if reply is None else reply()
@@ -75,7 +78,11 @@ class DurableActor(Actor):
         assert not outcome.done()  # else later answers would not wait for this unit
         if awaited:
             self._unsettled = outcome
-        self._submit(Unit(writes, (self.incarnation,)), outcome, applied, None, answer, notices)
+        if refusals is None:
+            self._submit(Unit(writes, (self.incarnation,)), outcome, applied, None, answer, notices)
+        else:
+            unit = Unit(writes, (self.incarnation,), refusals, rarely_refused=True)
+            self._submit(unit, outcome, applied, None, answer, notices)
         return outcome
 
     def commit_or_refuse(
@@ -144,6 +151,8 @@ class DurableActor(Actor):
                     _answer(outcome, answer if reply is None else reply(), under_way)
                 elif isinstance(error, ServiceError):
                     outcome.fail(error)
+                    if isinstance(error, RefusedAlone):
+                        self.on_refused()
                 else:
                     self.fail(error)
                     outcome.fail(may_be_stored() if isinstance(error, InDoubt) else not_stored())
@@ -162,6 +171,9 @@ class DurableActor(Actor):
 
     def on_stored(self) -> None:
         """Act on a change that is stored now, before it is answered."""
+
+    def on_refused(self) -> None:
+        """Act on the refusal of a unit alone, whose change is in memory."""
 
     def begin_error(self, raised: Exception) -> ServiceError:
         """Return the error for an actor that could not start because the store can't be read."""

@@ -300,7 +300,8 @@ def _commutes(unit: Unit) -> bool:
 
 
 def _may_be_refused(unit: Unit) -> bool:
-    return bool(unit.constraint_errors) or unit.then is not None or any(write.rows is not None for write in unit.writes)
+    expected = bool(unit.constraint_errors) and not unit.rarely_refused
+    return expected or unit.then is not None or any(write.rows is not None for write in unit.writes)
 
 
 def _rows_touched(done: str) -> int:
