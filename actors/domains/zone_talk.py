@@ -13,6 +13,7 @@ from actors.conversations.stored import ZONE_QUOTES, columns_of, unless_censored
 from actors.domains.members import Members
 from actors.domains.messages import DomainViewer, NotInDomain, Said, SayInZone, no_such_zone
 from actors.domains.replies_under_way import RepliesUnderWay
+from actors.domains.room import Room
 from actors.domains.streams import Feed, event
 from actors.engines.answering import EngineRunner, Outcome, Unanswered
 from actors.engines.message import Utterance
@@ -27,9 +28,6 @@ from actors.slices import Work
 from persistence import zones
 from persistence.domains import DomainRow, ZoneRow
 from persistence.store import Store, Write
-
-MAX_ENGINES = 32
-"""The number of messages of one domain that may wait for engines in tasks; one more is refused at once."""
 
 _Line = tuple[Utterance, str | None]
 """A message to store, and the id of the agent that says it."""
@@ -97,7 +95,7 @@ class ZoneTalk:
     the message is stored first, each reply when it is complete. Other messages are handled meanwhile.
     """
 
-    __slots__ = ("_awaited", "_clock", "_engine", "_host", "_streams", "_under_way")
+    __slots__ = ("_awaited", "_clock", "_engine", "_host", "_room", "_streams", "_under_way")
 
     def __init__(
         self, host: DomainHost, engine: Engine, clock: Clock, streams: Feed, under_way: RepliesUnderWay
@@ -107,6 +105,7 @@ class ZoneTalk:
         self._streams = streams
         self._under_way = under_way
         self._engine = EngineRunner(engine, host.actor_urn)
+        self._room = Room()
         self._awaited: set[AsyncFuture[Said]] = set()  # answers that wait for an engine
 
     def say(self, message: SayInZone) -> AsyncFuture[Said]:
@@ -116,8 +115,7 @@ class ZoneTalk:
             ServiceError: the user may not speak there, or too many messages wait for engines.
         """
         zone = self._zone_to_say_in(message)
-        if self._engine.tasks >= MAX_ENGINES:
-            raise Overloaded("Too many messages wait for replies in this domain already; try again in a second.")
+        self._room.require(message.viewer.user_id)
         receipt = self._host.take_receipt()
         if self._engine.streams:
             return self._say_first(zone, message, receipt)
@@ -126,7 +124,9 @@ class ZoneTalk:
             return self._conclude(zone, message, work, receipt)
         answer: AsyncFuture[Said] = AsyncFuture()
         self._awaited.add(answer)
-        self._engine.in_background(self._finish(work, message, answer, receipt))
+        self._room.take(
+            message.viewer.user_id, self._engine.in_background(self._finish(work, message, answer, receipt))
+        )
         return answer
 
     def _zone_to_say_in(self, message: SayInZone) -> Zone:
@@ -225,7 +225,8 @@ class ZoneTalk:
             self._awaited.add(answer)
         if message.answering:
             progress = self._host.progress
-            self._engine.in_background(self._stream(turns, zone.row.id, said, answer, progress, receipt))
+            work = self._engine.in_background(self._stream(turns, zone.row.id, said, answer, progress, receipt))
+            self._room.take(message.viewer.user_id, work)
         return answer or stored
 
     async def _stream(
