@@ -8,6 +8,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from actors.agents.messages import RanBefore, UnstoredAnswer
+from actors.agents.remembered import Remembered
 from actors.conversations.conversation import Chat, ChatSent
 from actors.conversations.place import RunKey
 from actors.ids import Clock
@@ -15,9 +16,6 @@ from actors.runtime.future import AsyncFuture
 
 MAX_ENDED = 4_096
 """Keys of ended chats that are remembered, for repeats that looked in the store just before the end."""
-
-MAX_UNSTORED = 32
-"""Ended chats without a conversation whose answers are remembered, because the store has none of them."""
 
 JUST_ENDED_MS = 600_000
 """How long an ended chat is remembered; more than a repeat takes from its look in the store to here."""
@@ -40,9 +38,10 @@ class KeyedRuns:
         self._clock = clock
         self._under_way: dict[str, Chat] = {}
         self._ended: OrderedDict[str, _Ended] = OrderedDict()
-        self._unstored: OrderedDict[str, UnstoredAnswer] = OrderedDict()
+        # the answers of ended chats without a conversation, because the store has none of them
+        self._unstored = Remembered[UnstoredAnswer](clock, JUST_ENDED_MS)
 
-    def join(self, key: RunKey) -> AsyncFuture[ChatSent] | RanBefore | None:
+    def join(self, user_id: str, key: RunKey) -> AsyncFuture[ChatSent] | RanBefore | None:
         """Return the answer of the chat that has this key, or where to find it; None if none has it."""
         if key.latest:
             return None
@@ -55,14 +54,16 @@ class KeyedRuns:
         if ended is None or ended.at < self._clock() - JUST_ENDED_MS:
             return None
         other_request = ended.fingerprint != key.fingerprint
-        return RanBefore(ended.message_id, other_request, None if other_request else self._unstored.get(key.digest))
+        return RanBefore(
+            ended.message_id, other_request, None if other_request else self._unstored.get(user_id, key.digest)
+        )
 
-    def begin(self, key: RunKey, chat: Chat) -> None:
+    def begin(self, user_id: str, key: RunKey, chat: Chat) -> None:
         """Note a chat under its key until it is answered, and for a while after a success."""
         digest = key.digest
         self._under_way[digest] = chat
         self._ended.pop(digest, None)
-        self._unstored.pop(digest, None)
+        self._unstored.forget(user_id, digest)
         self._forget_old()
 
         def ended(answer: AsyncFuture[ChatSent]) -> None:
@@ -72,20 +73,15 @@ class KeyedRuns:
             if answer.error is None:
                 self._ended[digest] = _Ended(chat.message_id, key.fingerprint, self._clock())
                 if chat.place is not None and not chat.place.kept:
-                    self._unstored[digest] = _unstored(chat, answer.get())
+                    self._unstored.add(user_id, digest, _unstored(chat, answer.get()))
                 self._forget_old()
 
         chat.answer.then(ended)
 
     def _forget_old(self) -> None:
-        """Forget the oldest chats beyond the limits, and the answers that no repeat gets any more."""
+        """Forget the oldest chat beyond the limit."""
         if len(self._ended) > MAX_ENDED:
-            self._unstored.pop(self._ended.popitem(last=False)[0], None)
-        while self._unstored:
-            oldest = next(iter(self._unstored))
-            if len(self._unstored) <= MAX_UNSTORED and self._ended[oldest].at >= self._clock() - JUST_ENDED_MS:
-                return
-            del self._unstored[oldest]
+            self._ended.popitem(last=False)
 
 
 def _unstored(chat: Chat, sent: ChatSent) -> UnstoredAnswer:

@@ -77,7 +77,7 @@ class PrivateChats:
         key = message.key
         if key is not None:
             keyed = self._keyed = self._keyed or KeyedRuns(self._clock)
-            joined = keyed.join(key)
+            joined = keyed.join(message.viewer_id, key)
             if joined is not None:
                 return joined
         conversation = self._conversations.of(agent, message)
@@ -100,7 +100,7 @@ class PrivateChats:
             message.with_tools,
         )
         if key is not None and self._keyed is not None:
-            self._keyed.begin(key, chat)
+            self._keyed.begin(message.viewer_id, key, chat)
         if not conversation.kept:
             chat.answer.then(lambda _: self._conversations.discard(conversation))
         if conversation.loaded and not conversation.at_work:

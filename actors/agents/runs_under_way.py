@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from actors.agents.messages import HearRun, RunError, RunHeard
+from actors.agents.remembered import Remembered
 from actors.engines.halting import Halt
 from actors.engines.turn import Reply
 from actors.errors import InternalError, Overloaded, ServiceError
@@ -24,14 +24,8 @@ LONGEST_WAIT_S = 15.0
 MAX_LISTENERS = 64
 """Those who may wait for the next piece of one run at a time."""
 
-MAX_FAILED = 32
-"""Failed runs whose text is remembered, because the store has none of it."""
-
-MAX_OUTCOMES = 32
-"""Ended runs of which is remembered what the store has not: calls of the client's functions, the end, the usage."""
-
 REMEMBERED_S = 600.0
-"""How long these are, in seconds, as long as the actor lives."""
+"""How long the ends of runs are remembered, in seconds, as long as the actor lives."""
 
 
 class RunUnderWay:
@@ -161,14 +155,15 @@ class _Listener:
 
 
 class RunsUnderWay:
-    """Finds runs by the ids of their users' messages, and remembers failed ones for a while."""
+    """Finds runs by the ids of their users' messages, and remembers of ended ones what the store has not."""
 
     __slots__ = ("_failed", "_outcomes", "_runs")
 
     def __init__(self) -> None:
         self._runs: dict[str, RunUnderWay] = {}
-        self._failed: OrderedDict[str, tuple[RunUnderWay, RunError, float]] = OrderedDict()
-        self._outcomes: OrderedDict[str, tuple[str, RunHeard, float]] = OrderedDict()
+        # of the failed ones the text, of others the calls of the client's functions, the end and the usage
+        self._failed = Remembered[tuple[RunUnderWay, RunError]](monotonic, REMEMBERED_S)
+        self._outcomes = Remembered[RunHeard](monotonic, REMEMBERED_S)
 
     def of(self, user_id: str, chat: Chat) -> RunUnderWay:
         """Return the run of a user's chat; it is under way until the chat is answered."""
@@ -176,7 +171,7 @@ class RunsUnderWay:
         run = self._runs.get(id)
         if run is None:
             run = self._runs[id] = RunUnderWay(user_id, chat.answer)
-            self._failed.pop(id, None)
+            self._failed.forget(user_id, id)
             chat.answer.then(lambda answer: self._ended(id, answer))
         return run
 
@@ -201,22 +196,17 @@ class RunsUnderWay:
         run = self._runs.get(id)
         if run is not None and run.user_id == user_id:
             return run.listen(message.after, message.wait_s)
-        failed = self._failed.get(id)
-        if failed is not None and failed[0].user_id == user_id and monotonic() < failed[2]:
+        failed = self._failed.get(user_id, id)
+        if failed is not None:
             return failed[0].outcome(message.after, failed[1])
-        ended = self._outcomes.get(id)
-        if ended is not None and ended[0] == user_id and monotonic() < ended[2]:
-            return ended[1]
-        return RunHeard("ended")
+        return self._outcomes.get(user_id, id) or RunHeard("ended")
 
     def _ended(self, id: str, answer: AsyncFuture[Any]) -> None:
         run = self._runs.pop(id)
         error = None if answer.error is None or run.cancelled else _shown(answer.error)
         run.ended(error)
         if error is not None:
-            self._failed[id] = run, error, monotonic() + REMEMBERED_S
-            if len(self._failed) > MAX_FAILED:
-                self._failed.popitem(last=False)
+            self._failed.add(run.user_id, id, (run, error))
         elif answer.error is None:
             self._remember(id, run, answer.get())
 
@@ -226,9 +216,7 @@ class RunsUnderWay:
             return
         rest = Reply("", usage=outcome.usage, calls=outcome.calls, finish=outcome.finish)
         heard = RunHeard("ended", outcome=rest, positions=tuple(run.positions))
-        self._outcomes[id] = run.user_id, heard, monotonic() + REMEMBERED_S
-        if len(self._outcomes) > MAX_OUTCOMES:
-            self._outcomes.popitem(last=False)
+        self._outcomes.add(run.user_id, id, heard)
 
 
 def _shown(raised: BaseException) -> RunError:

@@ -10,8 +10,9 @@ from msgspec import structs
 
 from actors.agents import conversations_in_use
 from actors.agents.conversation_messages import EraseConversation, FindBound
-from actors.agents.keyed_runs import JUST_ENDED_MS, MAX_UNSTORED
+from actors.agents.keyed_runs import JUST_ENDED_MS
 from actors.agents.messages import ReadAgent, SendChat, SetOnline
+from actors.agents.remembered import MOST_OF_USER
 from actors.calls.call import Call
 from actors.commands.conversations import forked
 from actors.commands.talk import IMPORTED, KEY_MS, Saying, Talked, key_digest, talk
@@ -441,7 +442,7 @@ async def test_an_answer_without_a_conversation_is_repeated_for_ten_minutes(room
 
 
 async def test_only_the_newest_answers_without_a_conversation_are_repeated(room: Room):
-    keys = [RunKey(key_digest("usr", str(at)), "print") for at in range(MAX_UNSTORED + 1)]
+    keys = [RunKey(key_digest("usr", str(at)), "print") for at in range(MOST_OF_USER + 1)]
     said = [(await room.say("Where is the Moon?", once=True, key=key)).run for key in keys]
     assert (await room.say("Where is the Moon?", once=True, key=keys[1])).run == said[1]
     assert (await room.say("Where is the Moon?", once=True, key=keys[0])).run != said[0]
