@@ -246,13 +246,14 @@ def cancel(endpoint: int, limit: int) -> Write:
 
 
 class Recovery(NamedTuple):
-    """A recovery under way: an endpoint's failed deliveries from `since` to `upto`, done up to `cursor`."""
+    """A recovery under way: a user's endpoint's failed deliveries from `since` to `upto`, done up to `cursor`."""
 
     position: int
     endpoint: int
     since: int
     cursor: int
     upto: int
+    user_id: str = ""
 
 
 _FAILED_SINCE = """
@@ -279,13 +280,16 @@ def begin_recovery(endpoint: int, since: int, upto: int) -> Write:
     return Write("INSERT INTO recoveries (endpoint, since, upto) VALUES (?, ?, ?)", (endpoint, since, upto))
 
 
-def next_recovery(shard: str | None = None) -> Query[Recovery]:
-    """Read the oldest recovery under way; of a shard's users, given as two hex digits, or of all."""
-    of_shard = f"JOIN endpoints ON endpoints.number = endpoint WHERE {_SHARD} = ?"
+def next_recovery(shard: str | None = None, after_user: str = "") -> Query[Recovery]:
+    """Read a recovery under way: the oldest of the first user after `after_user`; the first comes after the last.
+
+    It is one of a shard's users, given as two hex digits, or of all.
+    """
     return Query(
-        f"SELECT place, endpoint, since, cursor, upto FROM recoveries {'' if shard is None else of_shard}"
-        " ORDER BY place LIMIT 1",
-        () if shard is None else (shard,),
+        "SELECT recoveries.place, endpoint, since, cursor, upto, user_id FROM recoveries"
+        f" JOIN endpoints ON endpoints.number = endpoint {'' if shard is None else f'WHERE {_SHARD} = ?'}"
+        " ORDER BY user_id <= ?, user_id, recoveries.place LIMIT 1",
+        (*(() if shard is None else (shard,)), after_user),
         lambda row: Recovery(*row),
     )
 

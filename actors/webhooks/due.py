@@ -3,6 +3,7 @@
 import logging
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from msgspec import field
 
@@ -16,6 +17,13 @@ from persistence.store import Store, StoreUnavailable
 log = logging.getLogger("parley.webhooks")
 
 
+class NextRecovery(NamedTuple):
+    """Asks for up to `limit` deliveries of a recovery of the next user after `after_user`."""
+
+    limit: int
+    after_user: str
+
+
 @dataclass(frozen=True, slots=True)
 class DueQuery:
     """The question of one read.
@@ -25,7 +33,7 @@ class DueQuery:
         unknown: the endpoints among them whose rows are needed, too.
         woken: the users whose endpoints are looked at.
         look_after: the number of the endpoint after which the next page of endpoints is looked at; None for none.
-        recover: the number of a recovery's deliveries to list; may be 0.
+        recover: whose recovery's deliveries to list, and how many; None for none.
         shard: the shard whose recoveries are taken, as two hex digits; None takes all.
     """
 
@@ -33,7 +41,7 @@ class DueQuery:
     unknown: list[int]
     woken: list[str]
     look_after: int | None
-    recover: int
+    recover: NextRecovery | None
     shard: str | None = None
 
 
@@ -85,8 +93,11 @@ async def find(store: Store, asked: DueQuery) -> DueDeliveries:
             (due,) = await fetch(deliveries.due_first([number for number, _ in asked.lanes], LOADED))
             for row in due:
                 rows.setdefault(row.endpoint, []).append(row)
-        recovery = next(iter(await fetch(deliveries.next_recovery(asked.shard))), None) if asked.recover else None
-        positions = await fetch(deliveries.to_recover(recovery, asked.recover)) if recovery is not None else []
+        recovery, positions = None, list[int]()
+        if asked.recover is not None:
+            limit, after_user = asked.recover
+            for recovery in await fetch(deliveries.next_recovery(asked.shard, after_user)):
+                positions = await fetch(deliveries.to_recover(recovery, limit))
     except StoreUnavailable as error:
         return DueDeliveries(error=error)
     except Exception as error:

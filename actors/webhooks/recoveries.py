@@ -1,10 +1,14 @@
-"""Recoveries: failed deliveries are queued again in chunks, and each chunk is stored with the position reached."""
+"""Recoveries: failed deliveries are queued again in chunks, and each chunk is stored with the position reached.
+
+Users take turns with their chunks, so that nobody waits for all of another's.
+"""
 
 from collections.abc import Callable
 from typing import Any, Protocol
 
 from actors.ids import Clock, new_id
 from actors.runtime.future import AsyncFuture
+from actors.webhooks.due import NextRecovery
 from actors.webhooks.messages import CHUNK
 from persistence import deliveries
 from persistence.deliveries import Recovery
@@ -26,12 +30,13 @@ class RecoveriesHost(Protocol):
 class Recoveries:
     """Knows whether a recovery is under way, and queues its next chunk."""
 
-    __slots__ = ("_clock", "_host", "_queueing", "_unread")
+    __slots__ = ("_clock", "_host", "_last_user", "_queueing", "_unread")
 
     def __init__(self, host: RecoveriesHost, clock: Clock) -> None:
         self._host = host
         self._clock = clock
         self._unread = False
+        self._last_user = ""
         self._queueing = False  # a chunk is being stored
 
     def begun(self) -> None:
@@ -43,16 +48,16 @@ class Recoveries:
         """Whether the next read of the store should list deliveries to queue again."""
         return self._unread and not self._queueing
 
-    def ask(self) -> int:
-        """Return the number of deliveries that the next read lists."""
+    def ask(self) -> NextRecovery | None:
+        """Return which deliveries the next read lists."""
         if not self.wanted:
-            return 0
+            return None
         self._unread = False
-        return CHUNK
+        return NextRecovery(CHUNK, self._last_user)
 
     def queue_again(self, recovery: Recovery, positions: list[int]) -> None:
         """Queue the deliveries that a read has listed."""
-        self._queueing = True
+        self._queueing, self._last_user = True, recovery.user_id
         writes: list[Write] = []
         if positions:
             writes.append(deliveries.repeat_all(positions, new_id("dlv")[:20], self._clock()))

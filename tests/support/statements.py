@@ -798,6 +798,7 @@ WEBHOOKS = (
     call(deliveries.begin_recovery, 1, 0, 99),
     call(deliveries.next_recovery),
     call(deliveries.next_recovery, "_1"),
+    call(deliveries.next_recovery, None, "usr_1"),
     constant(deliveries.RECOVERING),
     call(deliveries.to_recover, Recovery(1, 1, 0, 0, 99), 9),
     call(deliveries.recovered, Recovery(1, 1, 0, 0, 99), 3),
