@@ -2,13 +2,13 @@
 
 from __future__ import annotations  # nested functions would build theirs at each call
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 import orjson
 
 from actors.agents.messages import AGENT, LinksGained
-from actors.conversations.archive import ZONE, read_window
 from actors.domains.members import Members, MemberState
 from actors.domains.membership import BY_AGENTS_OWNER, MEMBER, NONE, Membership, Move, moved, refusal
 from actors.domains.messages import (
@@ -34,9 +34,10 @@ from actors.domains.messages import (
     no_such_zone,
 )
 from actors.domains.records import domain_record, membership_record
-from actors.domains.replies_under_way import RepliesUnderWay
+from actors.domains.replies_under_way import Replied, RepliesFound, RepliesUnderWay
 from actors.domains.streams import Feed, Whom, event
-from actors.domains.zone_talk import Replied, RepliesFound, Zone, ZoneTalk
+from actors.domains.zone import Zone, ZoneLoaded
+from actors.domains.zone_talk import ZoneTalk
 from actors.engines.turn import Engine
 from actors.errors import NotPermitted, StateConflict
 from actors.ids import Clock, new_id
@@ -86,8 +87,7 @@ class DomainActor(DurableActor):
         for row in await self.store.fetch(domains.memberships(self.key)):
             self.memberships[row.agent_id] = MemberState(row.owner_id, Membership(row.state), row.since)
         for zone in await self.store.fetch(domains.zones(self.key)):
-            newest = await read_window(self.store, ZONE, zone.id, zone.last_seq)
-            self.zones[zone.id] = Zone(zone, self.store, newest)
+            self.zones[zone.id] = Zone(zone, self.store)
         (self._number,) = await self.store.fetch(zones.last_number(self.key))
 
     # permissions
@@ -241,12 +241,6 @@ class DomainActor(DurableActor):
 
     # zones
 
-    def _zone_of(self, zone_id: str) -> Zone:
-        zone = self.zones.get(zone_id)
-        if zone is None:
-            raise no_such_zone()
-        return zone
-
     def require_member(self, viewer: DomainViewer) -> DomainRow:
         """Return the domain to a user who has a member in it.
 
@@ -271,7 +265,9 @@ class DomainActor(DurableActor):
     @handles(DestroyZone)
     def _destroy_zone(self, message: DestroyZone) -> AsyncFuture[None]:
         self._owned_by(message.viewer)
-        zone = self._zone_of(message.zone_id)
+        zone = self.zones.get(message.zone_id)
+        if zone is None:
+            raise no_such_zone()
         if zone.row.name == LOBBY:
             raise StateConflict("The lobby stays as long as its domain; DM_Destroy removes both.")
         del self.zones[message.zone_id]
@@ -293,6 +289,11 @@ class DomainActor(DurableActor):
     def _replied(self, message: Replied) -> None:
         if self._talk is not None:
             self._talk.replied(message)
+
+    @handles(ZoneLoaded)
+    def _zone_loaded(self, message: ZoneLoaded) -> None:
+        if self._talk is not None:
+            self._talk.loaded(message)
 
     # life
 
@@ -331,6 +332,10 @@ class DomainActor(DurableActor):
         self.memberships.forget(id)
         return True
 
+    def reloads_only(self, parts: Sequence[str]) -> bool:
+        """Load zones anew, by their ids, if chats are under way."""
+        return self._talk is not None and self._talk.reload(parts)
+
     @property
     def title(self) -> str | None:
         """The domain's name."""
@@ -338,13 +343,8 @@ class DomainActor(DurableActor):
 
     def snapshot(self) -> dict[str, Any]:
         """Show the number of memberships by state, and the zones."""
-        domain = self._domain
-        if domain is None:
+        if self._domain is None:
             return {"destroyed": True}
-        states = [member.state.value for member in self.memberships.values()]
-        return {
-            "record": domain_record(domain),
-            "memberships": {state: states.count(state) for state in sorted(set(states))},
-            "zones": {zone.row.name: zone.row.last_seq for zone in self.zones.values()},
-            "engines_at_work": 0 if self._talk is None else self._talk.tasks,
-        }
+        zones = {zone.row.name: zone.row.last_seq for zone in self.zones.values()}
+        shown = {"record": domain_record(self._domain), "memberships": self.memberships.by_state(), "zones": zones}
+        return shown | {"engines_at_work": 0 if self._talk is None else self._talk.tasks}

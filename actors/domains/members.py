@@ -39,3 +39,8 @@ class Members(dict[str, MemberState]):
         for agent_id, member in list(self.items()):
             if id in (agent_id, member.owner_id):
                 del self[agent_id]
+
+    def by_state(self) -> dict[str, int]:
+        """Count the memberships of each state, for maintainers."""
+        states = [member.state.value for member in self.values()]
+        return {state: states.count(state) for state in sorted(set(states))}

@@ -6,11 +6,37 @@ from msgspec import structs
 
 from actors.agents.messages import AgentsSilenced
 from actors.agents.silence import silence_of
+from actors.domains.messages import Said, SayInZone
+from actors.domains.zone import Zone
 from actors.engines.answering import EngineRunner, Outcome
 from actors.engines.halting import Halt
-from actors.engines.turn import Persona, Turn
-from actors.runtime.mailbox import Progress
+from actors.engines.message import Utterance
+from actors.engines.turn import Memory, Persona, Turn
+from actors.idempotency.records import Receipt
+from actors.runtime.future import AsyncFuture
+from actors.runtime.mailbox import OwnTell, Progress
 from persistence.store import Store
+
+
+class Replied(OwnTell, frozen=True):
+    """A streaming engine has finished for one agent."""
+
+    zone: Zone
+    persona: Persona
+    memories: tuple[Memory, ...]
+    outcome: Outcome
+    said: Utterance
+    answer: AsyncFuture[Said] | None
+    receipt: Receipt | None
+
+
+class RepliesFound(OwnTell, frozen=True):
+    """An instant engine that worked in a task has finished its replies to a message that is not stored yet."""
+
+    message: SayInZone
+    outcomes: list[Outcome]
+    answer: AsyncFuture[Said]
+    receipt: Receipt | None
 
 
 class RepliesUnderWay:

@@ -2,89 +2,36 @@
 
 from __future__ import annotations  # nested functions would build theirs at each call
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Protocol
+import asyncio
+from collections.abc import Coroutine, Iterable, Iterator
+from typing import Any
 
-from actors.conversations.archive import NOTHING, ZONE, Archive, Newest
 from actors.conversations.conversation import new_message
-from actors.conversations.host import ChatHost
 from actors.conversations.records import message_record
-from actors.conversations.stored import ZONE_QUOTES, columns_of, unless_censored
-from actors.domains.members import Members
-from actors.domains.messages import DomainViewer, NotInDomain, Said, SayInZone, no_such_zone
-from actors.domains.replies_under_way import RepliesUnderWay
+from actors.conversations.stored import ZONE_QUOTES, censored_meanwhile, columns_of, unless_censored
+from actors.domains.answers import of_receipt, once_stored
+from actors.domains.host import DomainHost
+from actors.domains.messages import NotInDomain, Said, SayInZone, no_such_zone
+from actors.domains.replies_under_way import Replied, RepliesFound, RepliesUnderWay
 from actors.domains.room import Room
 from actors.domains.streams import Feed, event
+from actors.domains.zone import Zone, ZoneLoaded, load
 from actors.engines.answering import EngineRunner, Outcome, Unanswered
 from actors.engines.message import Utterance
-from actors.engines.turn import Engine, Memory, Persona, Reply, Turn
+from actors.engines.turn import Engine, Reply, Turn
 from actors.engines.window import Window
 from actors.errors import Overloaded, ServiceError, StateConflict
 from actors.idempotency.records import Receipt
 from actors.ids import Clock
-from actors.runtime.future import AsyncFuture
-from actors.runtime.mailbox import OwnTell, Progress
+from actors.runtime.future import AsyncFuture, forward
+from actors.runtime.mailbox import Progress
 from actors.slices import Work
 from persistence import zones
-from persistence.domains import DomainRow, ZoneRow
-from persistence.store import Store, Write
+from persistence.domains import ZoneRow
+from persistence.store import Write
 
 _Line = tuple[Utterance, str | None]
 """A message to store, and the id of the agent that says it."""
-
-
-class Zone:
-    """A zone with its last messages and its archive."""
-
-    __slots__ = ("archive", "row", "window")
-
-    def __init__(self, row: ZoneRow, store: Store, newest: Newest = NOTHING) -> None:
-        self.row = row
-        self.window = Window(newest.messages, keeps_left=True)
-        self.archive = Archive(store, ZONE, row.id, self.window, newest.collection)
-
-
-class DomainHost(ChatHost, Protocol):
-    """The domain's actor as the talk in its zones sees it."""
-
-    @property
-    def zones(self) -> Mapping[str, Zone]:
-        """The zones by id."""
-        ...
-
-    @property
-    def memberships(self) -> Members:
-        """The memberships of the domain."""
-        ...
-
-    def require_member(self, viewer: DomainViewer) -> DomainRow:
-        """Return the domain to a user who has a member in it."""
-        ...
-
-    def next_number(self) -> int:
-        """Return the number of the next event in the domain's sequence."""
-        ...
-
-
-class Replied(OwnTell, frozen=True):
-    """A streaming engine has finished for one agent."""
-
-    zone_id: str
-    persona: Persona
-    memories: tuple[Memory, ...]
-    outcome: Outcome
-    said: Utterance
-    answer: AsyncFuture[Said] | None
-    receipt: Receipt | None
-
-
-class RepliesFound(OwnTell, frozen=True):
-    """An instant engine that worked in a task has finished its replies to a message that is not stored yet."""
-
-    message: SayInZone
-    outcomes: list[Outcome]
-    answer: AsyncFuture[Said]
-    receipt: Receipt | None
 
 
 class ZoneTalk:
@@ -95,7 +42,7 @@ class ZoneTalk:
     the message is stored first, each reply when it is complete. Other messages are handled meanwhile.
     """
 
-    __slots__ = ("_awaited", "_clock", "_engine", "_host", "_room", "_streams", "_under_way")
+    __slots__ = ("_at_work", "_awaited", "_clock", "_engine", "_host", "_room", "_streams", "_under_way")
 
     def __init__(
         self, host: DomainHost, engine: Engine, clock: Clock, streams: Feed, under_way: RepliesUnderWay
@@ -106,7 +53,8 @@ class ZoneTalk:
         self._under_way = under_way
         self._engine = EngineRunner(engine, host.actor_urn)
         self._room = Room()
-        self._awaited: set[AsyncFuture[Said]] = set()  # answers that wait for an engine
+        self._awaited: dict[AsyncFuture[Said], Zone | None] = {}  # that wait for an engine, or for a zone: None
+        self._at_work: dict[asyncio.Task[None], Zone] = {}
 
     def say(self, message: SayInZone) -> AsyncFuture[Said]:
         """Store a message, and let the addressed agents reply.
@@ -115,19 +63,30 @@ class ZoneTalk:
             ServiceError: the user may not speak there, or too many messages wait for engines.
         """
         zone = self._zone_to_say_in(message)
+        receipt, progress = self._host.take_receipt(), self._host.progress
+        if not zone.loaded:
+            return self._wait(zone, message, receipt, progress)
+        return self._say(zone, message, receipt, progress)
+
+    def _say(
+        self, zone: Zone, message: SayInZone, receipt: Receipt | None, progress: Progress | None
+    ) -> AsyncFuture[Said]:
         self._room.require(message.viewer.user_id)
-        receipt = self._host.take_receipt()
         if self._engine.streams:
-            return self._say_first(zone, message, receipt)
+            return self._say_first(zone, message, receipt, progress)
         work = self._engine.reply_to_each(self._turns(zone, zone.window, message))
         if isinstance(work, list):
             return self._conclude(zone, message, work, receipt)
         answer: AsyncFuture[Said] = AsyncFuture()
-        self._awaited.add(answer)
-        self._room.take(
-            message.viewer.user_id, self._engine.in_background(self._finish(work, message, answer, receipt))
-        )
+        self._awaited[answer] = zone
+        self._begin_work(zone, message, self._finish(work, message, answer, receipt))
         return answer
+
+    def _begin_work(self, zone: Zone, message: SayInZone, work: Coroutine[Any, Any, None]) -> None:
+        task = self._engine.in_background(work)
+        self._room.take(message.viewer.user_id, task)
+        self._at_work[task] = zone
+        task.add_done_callback(self._at_work.__delitem__)
 
     def _zone_to_say_in(self, message: SayInZone) -> Zone:
         """Find the zone, if the user may speak in it and the addressed agent may reply there."""
@@ -159,6 +118,64 @@ class ZoneTalk:
                 archive=archive,
             )
 
+    # loading
+
+    def _wait(
+        self, zone: Zone, message: SayInZone, receipt: Receipt | None, progress: Progress | None
+    ) -> AsyncFuture[Said]:
+        """Say something once the zone is loaded."""
+        answer: AsyncFuture[Said] = AsyncFuture()
+
+        def go_on(error: ServiceError | None) -> None:
+            del self._awaited[answer]
+            try:
+                if error is not None:
+                    raise error
+                said = self._say(self._zone_to_say_in(message), message, receipt, progress)
+            except ServiceError as refused:
+                self._host.defer(answer, None, refused)
+            else:
+                said.then(lambda done: forward(done, answer))
+
+        zone.wait(go_on)
+        self._awaited[answer] = None
+        if len(zone.waiting) == 1:
+            self._load(zone)
+        return answer
+
+    def _load(self, zone: Zone) -> None:
+        stored: AsyncFuture[None] = AsyncFuture()
+        self._host.defer(stored, None)
+        self._engine.in_background(load(self._host, zone, stored))
+
+    def loaded(self, message: ZoneLoaded) -> None:
+        """Go on with what was said in a zone while it was loaded."""
+        zone = message.zone
+        if self._host.zones.get(zone.row.id, zone) is not zone:
+            return  # it is loaded once more
+        if message.error is None:
+            zone.take(self._host.store, message.newest)
+        waiting, zone.waiting = zone.waiting, []
+        for go_on in waiting:
+            go_on(message.error)
+
+    def reload(self, zone_ids: Iterable[str]) -> bool:
+        """Load redacted zones anew, and fail the chats at work there; return False if no chat is under way."""
+        zones = self._host.zones
+        if not self.any_under_way:
+            return False
+        for old in [zones[id] for id in zone_ids if id in zones]:
+            zones[old.row.id] = new = Zone(old.row, self._host.store)
+            new.waiting = old.waiting
+            for task in [task for task, zone in self._at_work.items() if zone is old]:
+                task.cancel()
+            for answer in [answer for answer, zone in self._awaited.items() if zone is old]:
+                del self._awaited[answer]
+                answer.fail(censored_meanwhile())
+            if new.waiting:
+                self._load(new)
+        return True
+
     # instant engines
 
     async def _finish(
@@ -173,7 +190,8 @@ class ZoneTalk:
 
     def replies_found(self, found: RepliesFound) -> None:
         """Store a message and its replies, if the user may still speak there."""
-        self._awaited.discard(found.answer)
+        if self._awaited.pop(found.answer, None) is None:
+            return  # the zone is loaded anew
         try:
             zone = self._zone_to_say_in(found.message)
         except ServiceError as error:
@@ -206,33 +224,33 @@ class ZoneTalk:
                 echoing.append((line, reply))
         unanswered = failed is not None and message.spoken_to
         outcome = None if unanswered else Said(said, replies[0][0] if message.spoken_to else None)
-        notes += _of_receipt(receipt, outcome, said)
+        notes += of_receipt(receipt, outcome, said)
         for repeating, reply in echoing:
             notes += ZONE_QUOTES.unseen_notes(zone.row.id, repeating, reply, None if outcome is None else receipt)
         stored = self._store(zone, *new, *replies, beside=notes, said=outcome)
-        return _once_stored(stored, failed) if failed is not None and unanswered else stored
+        return once_stored(stored, failed) if failed is not None and unanswered else stored
 
     # streaming engines
 
-    def _say_first(self, zone: Zone, message: SayInZone, receipt: Receipt | None) -> AsyncFuture[Said]:
+    def _say_first(
+        self, zone: Zone, message: SayInZone, receipt: Receipt | None, progress: Progress | None
+    ) -> AsyncFuture[Said]:
         """Store a message, and let a streaming engine reply."""
         said, new = self._said(zone, message)
         answer: AsyncFuture[Said] | None = AsyncFuture() if message.spoken_to else None
-        beside = _of_receipt(receipt, None if message.spoken_to else Said(said, None), said)
+        beside = of_receipt(receipt, None if message.spoken_to else Said(said, None), said)
         turns = self._turns(zone, zone.window.before(said.seq), message)
         stored = self._store(zone, *new, beside=beside, said=Said(said, None))
         if answer is not None:
-            self._awaited.add(answer)
+            self._awaited[answer] = zone
         if message.answering:
-            progress = self._host.progress
-            work = self._engine.in_background(self._stream(turns, zone.row.id, said, answer, progress, receipt))
-            self._room.take(message.viewer.user_id, work)
+            self._begin_work(zone, message, self._stream(turns, zone, said, answer, progress, receipt))
         return answer or stored
 
     async def _stream(
         self,
         turns: Iterator[Turn],
-        zone_id: str,
+        zone: Zone,
         said: Utterance,
         answer: AsyncFuture[Said] | None,
         progress: Progress | None,
@@ -244,16 +262,18 @@ class ZoneTalk:
             owner_id = "" if member is None else member.owner_id
             outcome = await self._under_way.stream(self._engine, turn, owner_id, pass_on)
             outcome = await unless_censored(self._host.store, outcome, turn.memories)
-            self._host.tell_self(Replied(zone_id, turn.persona, turn.memories, outcome, said, answer, receipt))
+            self._host.tell_self(Replied(zone, turn.persona, turn.memories, outcome, said, answer, receipt))
             answer = receipt = None
 
     def replied(self, message: Replied) -> None:
         """Store the reply of a streaming engine."""
-        zone, answer, outcome = self._host.zones.get(message.zone_id), message.answer, message.outcome
+        zone, answer, outcome = self._host.zones.get(message.zone.row.id), message.answer, message.outcome
+        if zone is not None and zone is not message.zone:
+            return  # it is loaded anew
         if not self._host.memberships.is_member(message.persona.id) and not isinstance(outcome, ServiceError):
             outcome = StateConflict(f"{message.persona.name} left the domain before it answered; your message is kept.")
         if answer is not None:
-            self._awaited.discard(answer)
+            self._awaited.pop(answer, None)
         if isinstance(outcome, ServiceError) or zone is None:
             if answer is not None:
                 self._host.defer(answer, None, outcome if isinstance(outcome, ServiceError) else no_such_zone())
@@ -265,7 +285,7 @@ class ZoneTalk:
         said = Said(message.said, reply, streamed=True)
         beside = ZONE_QUOTES.notes(zone.row.id, reply, message.memories, whole=True)
         if answer is not None:
-            beside += _of_receipt(message.receipt, said, message.said)
+            beside += of_receipt(message.receipt, said, message.said)
         beside += ZONE_QUOTES.unseen_notes(zone.row.id, reply, outcome, message.receipt)
         stored = self._store(zone, (reply, message.persona.id), beside=beside)
         if answer is not None:
@@ -327,17 +347,3 @@ class ZoneTalk:
         for answer in self._awaited:
             answer.fail(error or reloaded)
         self._awaited.clear()
-
-
-def _of_receipt(receipt: Receipt | None, outcome: Said | None, said: Utterance) -> list[Write]:
-    """Make the writes of a receipt; without an outcome, the row of a message that waits for its reply."""
-    if receipt is None:
-        return []
-    return receipt.begin(said.id) if outcome is None else receipt.writes(outcome)
-
-
-def _once_stored(stored: AsyncFuture[None], error: ServiceError) -> AsyncFuture[Said]:
-    """Fail an answer when a unit is stored, because the error says that the message is kept."""
-    answer: AsyncFuture[Said] = AsyncFuture()
-    stored.then(lambda done: answer.fail(done.error or error))
-    return answer

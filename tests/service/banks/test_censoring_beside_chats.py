@@ -120,3 +120,30 @@ async def test_replies_in_a_zone_go_on_when_one_that_has_the_memory_can_t_be_sto
     (await quoting).refused(5003, 503)
     other.open()
     assert (await chat).ok().content[1]["content"] == "OneTwo"
+
+
+async def test_replies_in_other_zones_go_on_when_a_memory_that_was_quoted_in_one_is_censored(
+    hall: Hall, tmp_path: Path, unique: str
+):
+    domain = f"{unique}-domain"
+    (await hall.owner.command("DM_Create", vx={"name": domain, "description": "d"})).ok()
+    (await hall.owner.command("ZN_Create", target={"domain": domain}, vx={"name": "annex"})).ok()
+
+    def say(zone: str, content: str) -> asyncio.Task[Answer]:
+        target = {"agent": hall.agent, "domain": domain, "zone": zone}
+        return asyncio.create_task(hall.owner.command("AP_Chat", target=target, content=content))
+
+    (await say("lobby", "cite:moonlight say:Dim")).ok()
+    there, here = Gate(tmp_path / "there"), Gate(tmp_path / "here")
+    chat = say("annex", f"say:One wait:{there} say:Two")
+    affected = say("lobby", f"say:One wait:{here} say:Two")
+    await there.reached()
+    await here.reached()
+    await hall.censor()
+    (await affected).refused(5003, 503)
+    assert (await say("lobby", "say:Again")).ok().content[1]["content"] == "Again"
+    there.open()
+    assert (await chat).ok().content[1]["content"] == "OneTwo"
+    read = (await hall.owner.command("ZN_Read", target={"domain": domain, "zone": "lobby"})).ok().content
+    assert [message["seq"] for message in read] == [1, 2, 3, 4, 5]
+    assert [message["content"] for message in read if message["role"] == "agent"] == ["[censored]", "Again"]

@@ -1,0 +1,72 @@
+"""A zone in memory, whose last messages are read when something is first said there."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from actors.conversations.archive import NOTHING, ZONE, Archive, Newest, read_window
+from actors.conversations.host import ChatHost
+from actors.engines.window import Window
+from actors.errors import InternalError, Overloaded, ServiceError, StorageUnavailable
+from actors.runtime.future import AsyncFuture
+from actors.runtime.mailbox import MAILBOX_LIMIT, OwnTell
+from persistence.domains import ZoneRow
+from persistence.store import Store, StoreUnavailable
+
+log = logging.getLogger("parley.domain")
+
+
+class Zone:
+    """A zone with its last messages and its archive; until it is `loaded`, what is said there waits."""
+
+    __slots__ = ("archive", "loaded", "row", "waiting", "window")
+
+    def __init__(self, row: ZoneRow, store: Store) -> None:
+        self.row = row
+        self.waiting: list[Callable[[ServiceError | None], None]] = []
+        self.loaded = False
+        self.take(store, NOTHING)
+        self.loaded = not row.last_seq
+
+    def take(self, store: Store, newest: Newest) -> None:
+        """Take the last messages."""
+        self.window = Window(newest.messages, keeps_left=True)
+        self.archive = Archive(store, ZONE, self.row.id, self.window, newest.collection)
+        self.loaded = True
+
+    def wait(self, go_on: Callable[[ServiceError | None], None]) -> None:
+        """Call back once the zone is loaded, or with the error if it can't be.
+
+        Raises:
+            Overloaded: too many wait already.
+        """
+        if len(self.waiting) >= MAILBOX_LIMIT:
+            raise Overloaded("Too many messages wait in this zone already; try again in a second.")
+        self.waiting.append(go_on)
+
+
+class ZoneLoaded(OwnTell, frozen=True):
+    """The last messages of a zone were read; `error` if they could not be."""
+
+    zone: Zone
+    newest: Newest = NOTHING
+    error: ServiceError | None = None
+
+
+async def load(host: ChatHost, zone: Zone, stored: AsyncFuture[None]) -> None:
+    """Read the last messages of a zone, once all that was said there is `stored`, and tell the actor."""
+    try:
+        await stored
+        newest = await read_window(host.store, ZONE, zone.row.id, zone.row.last_seq)
+    except ServiceError as error:
+        host.tell_self(ZoneLoaded(zone, error=error))
+    except StoreUnavailable:
+        error = StorageUnavailable("The gateway could not read this zone; try again.")
+        host.tell_self(ZoneLoaded(zone, error=error))
+    except Exception:
+        log.exception("%s failed to load a zone", host.actor_urn)
+        error = InternalError("This zone can't be read; the fault has been logged.")
+        host.tell_self(ZoneLoaded(zone, error=error))
+    else:
+        host.tell_self(ZoneLoaded(zone, newest))
