@@ -17,6 +17,7 @@ from actors.agents.messages import AGENT, AgentsSilenced
 from actors.banks.actor import BankActor
 from actors.banks.messages import BANK
 from actors.banks.resident import Residents
+from actors.conversations import searching
 from actors.domains.actor import DomainActor
 from actors.domains.messages import DOMAIN
 from actors.domains.replies_under_way import RepliesUnderWay
@@ -43,7 +44,7 @@ from actors.sessions.actor import KeyActor, SessionActor
 from actors.sessions.credentials import Credentials
 from actors.sessions.messages import KEY, SESSION, CredentialsEnded
 from actors.sessions.open_streams import OpenStreams
-from actors.throttle import Throttle
+from actors.throttle import AtOnce, Throttle
 from actors.tools.actor import ToolServerActor
 from actors.tools.catalog import ToolOptions, ToolServers
 from actors.tools.messages import TOOL_SERVER
@@ -213,6 +214,7 @@ class Core:
         self.registrations = Throttle(options.registrations_per_hour, 3600, ticks)
         self.sandbox_keys = Throttle(options.sandbox_keys_per_hour, 3600, ticks)
         self.attempts = PasswordAttempts(ticks)
+        self.searches = AtOnce(searching.AT_ONCE_OF_USER)
         self.reads_noted: OrderedDict[tuple[str, str], int] = OrderedDict()
         """When an operator's read of a route with a credential last left an entry in the audit log."""
         self.saying: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()

@@ -1,9 +1,10 @@
-"""Throttles: limits on events and on failed attempts per key in a sliding window."""
+"""Throttles: limits on events and failed attempts per key in a sliding window, and on work per key at a time."""
 
 import asyncio
 from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from weakref import WeakValueDictionary
 
 from actors.errors import Overloaded, TooManyAttempts
 
@@ -155,3 +156,18 @@ class AttemptLimiter:
             self._waiting.pop(key, None)
         if not self._under_way[key]:
             del self._under_way[key]
+
+
+class AtOnce:
+    """Lets a few works of each key run at a time; the rest wait in order, and keep no other key's waiting."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._of_keys: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def one(self, key: str) -> AsyncGenerator[None]:
+        """Do one work, after those of the key that came before."""
+        turn = self._of_keys.setdefault(key, asyncio.Semaphore(self._most))
+        async with turn:
+            yield

@@ -102,9 +102,9 @@ async def search_messages(call: Call) -> Answer:
         number = (await target_conversation(call)).number
     elif call.target.agent is not None:
         agent_ids = ((await target_agent(call)).row.id,)
-    found = await search(
-        call.core.store, call.user.user_id, call.request.content or "", limit, agent_ids=agent_ids, conversation=number
-    )
+    store, user_id, content = call.core.store, call.user.user_id, call.request.content or ""
+    async with call.core.searches.one(user_id):
+        found = await search(store, user_id, content, limit, agent_ids=agent_ids, conversation=number)
     return Answer(
         content=[message_record(from_row(row), None, conversation_id(number, agent)) for number, agent, row in found]
     )

@@ -36,6 +36,9 @@ MAX_READ_WHOLE = 2_000
 MAX_SCANNED_CHARS = 4_000_000
 """The number of characters of such messages after which no further are read."""
 
+AT_ONCE_OF_USER = 2
+"""The number of searches of one user at a time; others of its wait, so that they hold up nobody else's requests."""
+
 MAX_INDEXES = 64
 """The number of conversations whose indexes are searched, the most recently used ones."""
 
