@@ -290,9 +290,9 @@ async def target_agent_in(call: Call, view: DomainView) -> AgentRow:
     found = await call.core.store.fetch(agents.id_by_name(name))
     if not found:
         raise no_such_agent()
-    call.require_in_scope("agents", found[0])
     if not await call.ask(DOMAIN, view.row.id, StandsIn(found[0])):
         return (await agent_named(call, name)).row
+    call.require_in_scope("agents", found[0])
     rows = await call.core.store.fetch(agents.by_id(found[0]))
     if not rows:
         raise no_such_agent()

@@ -167,11 +167,11 @@ async def _choice(call: Call, view: BankView) -> Choice:
     name = None if call.vx.name == ALL_MEMORIES else call.vx.name
     if name is not None:
         found = await call.core.store.fetch(memories.chosen(view.row.id, Choice(name, author_id)))
-        if not found:
-            if view.permission == "none":
-                raise NotPermitted(f"You may not read {view.row.name}; its admins may do this.")
-            raise no_such_memory()
         own = any(memory.author_owner_id == me for memory in found)
+        if not own and view.permission == "none":  # whether there is such a memory is no matter of the caller's
+            raise NotPermitted(f"You may not read {view.row.name}; its admins may do this.")
+        if not found:
+            raise no_such_memory()
     return Choice(name, author_id, me if own and view.permission != "admin" else None)
 
 

@@ -23,9 +23,9 @@ async def remove(call: Call) -> Answer:
     name = call.target.agent or ""
     found = await call.core.store.fetch(agents.id_by_name(name))
     agent_id = found[0] if found else ""
-    if found:
+    if await call.ask(USER, call.user.user_id, OnRoster(agent_id)):
         call.require_in_scope("agents", agent_id)
-    if not await call.ask(USER, call.user.user_id, OnRoster(agent_id)):
+    else:
         view = await target_agent(call)
         if view.row.owner_id == call.user.user_id:
             raise StateConflict("This agent is your own, not on the roster; AP_Destroy removes it for all.")
