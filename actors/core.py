@@ -188,6 +188,8 @@ class Core:
         self.feed: Feed = self.streams if feed is None else feed(self.streams)
         self.changes = changes or Changes()
         self.open_streams = OpenStreams()
+        self.run_readers = OpenStreams()
+        """Those who follow a run, which a stop of the gateway lets go on, and no limit counts."""
         self.zone_replies = RepliesUnderWay(store)
         self.outbound = options.webhooks.outbound
         self.tool_servers = ToolServers(options.tools, sealer, self.outbound)
@@ -200,7 +202,8 @@ class Core:
             LocalDirectory(kinds, idle_s=options.idle_s) if directory is None else directory(kinds)
         )
         end_streams(self.directory, store, self.streams, self.feed)
-        self.directory.listen(CredentialsEnded, self.open_streams.credentials_ended)
+        for streams in (self.open_streams, self.run_readers):
+            self.directory.listen(CredentialsEnded, streams.credentials_ended)
         self.directory.listen(AgentsSilenced, self.zone_replies.agents_silenced)
         self.credentials = Credentials(self.directory, store)
         self.idempotency = Idempotency(store, sealer, clock)
