@@ -141,10 +141,11 @@ def _place_of(token: str | None) -> tuple[int, str] | None:
 
 
 class Operation(NamedTuple):
-    """An operation: what carries it out, and whether it changes anything."""
+    """An operation: what carries it out, whether it changes anything, and the service as which it counts for scopes."""
 
     run: Callable[[Asked], Coroutine[Any, Any, Any]]
     mutates: bool = False
+    counts_as: str = "AP_Chat"
 
 
 OPERATIONS = {
@@ -158,7 +159,7 @@ OPERATIONS = {
     "GetTaskPushNotificationConfig": Operation(get_config),
     "ListTaskPushNotificationConfigs": Operation(list_configs),
     "DeleteTaskPushNotificationConfig": Operation(delete_config, mutates=True),
-    "GetExtendedAgentCard": Operation(get_extended_card),
+    "GetExtendedAgentCard": Operation(get_extended_card, counts_as="AP_Read"),
 }
 """The operations by their names, which are JSON-RPC's methods."""
 METHODS = frozenset(OPERATIONS)

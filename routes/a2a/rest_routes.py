@@ -121,6 +121,7 @@ def _route(method: str, path: str, name: str, operation_id: str, summary: str, *
         door=HTTP_JSON,
         reads_body=method == "POST",
         repeatable=mutates,
+        service=OPERATIONS[name].counts_as,
         **more,
     )
 

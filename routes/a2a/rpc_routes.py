@@ -57,7 +57,7 @@ async def call_agent(request: RouteCall) -> RouteReply:
     require_version(version_of(received))  # before the method, because other versions have other methods
     params = jsonrpc.params_of(sent, METHODS)
     operation = OPERATIONS[sent.method]
-    request.call.mutates = operation.mutates
+    request.call.mutates, request.call.counts_as = operation.mutates, operation.counts_as
     require_service_in_scope(request.call)
     if not operation.mutates:
         request.call.waive_receipt()
