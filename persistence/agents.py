@@ -70,12 +70,23 @@ SHARE_A_BANK = """
 """
 """Whether an agent of `viewer`'s is attached to a bank that `agent` is attached to."""
 
-_OPENED = f"""
+
+def _opened(viewer: str) -> str:
+    """Write the condition that the access of an agent opens it to the viewer; the one place that knows each access."""
+    return f"""
     (agents.access = 'public'
-     OR (agents.access = 'domain' AND {SHARE_A_DOMAIN.format(agent="agents.id", viewer=":viewer")})
-     OR (agents.access = 'bank' AND {SHARE_A_BANK.format(agent="agents.id", viewer=":viewer")}))
+     OR (agents.access = 'domain' AND {SHARE_A_DOMAIN.format(agent="agents.id", viewer=viewer)})
+     OR (agents.access = 'bank' AND {SHARE_A_BANK.format(agent="agents.id", viewer=viewer)}))
 """
-"""Whether the access of an agent opens it to the viewer; the one place that knows each access."""
+
+
+_OPENED = _opened(":viewer")
+
+
+def name_shown(viewer: str, otherwise: str) -> str:
+    """Write the name of an agent for a viewer, `otherwise` if the viewer does not see it; a destroyed one keeps its."""
+    shown = f"agents.owner_id = {viewer} OR agents.destroyed_at IS NOT NULL OR {_opened(viewer)}"
+    return f"CASE WHEN {shown} THEN agents.name ELSE {otherwise} END"
 
 
 def _row(row: Params) -> AgentRow:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from persistence.agents import is_destroyed
+from persistence.agents import is_destroyed, name_shown
 from persistence.store import Params, Query, Write
 
 
@@ -154,8 +154,13 @@ def numbered(conversation_id: int, agent_id: str, user_id: str, copy_of: int | N
 
 
 _EDGE = "(SELECT at FROM messages WHERE conversation_id = conversations.id ORDER BY seq {order} LIMIT 1)"
+_LAST_NAME = """coalesce((SELECT name FROM messages WHERE conversation_id = conversations.id AND role = 'agent'
+    ORDER BY seq DESC LIMIT 1), agents.id)"""
+"""The name that the agent had when it last answered; its id if it never did."""
+
 SELECT = f"""
-    SELECT conversations.id, conversations.user_id, conversations.agent_id, agents.name, conversations.is_default,
+    SELECT conversations.id, conversations.user_id, conversations.agent_id,
+           {name_shown("conversations.user_id", _LAST_NAME)}, conversations.is_default,
            conversations.title, conversations.titled_at, conversations.opening, conversations.cut,
            {LAST_SEQ}, {_EDGE.format(order="ASC")}, {_EDGE.format(order="DESC")}
     FROM conversations JOIN agents ON agents.id = conversations.agent_id

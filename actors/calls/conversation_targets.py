@@ -2,7 +2,7 @@
 
 from actors.agents.messages import no_such_conversation
 from actors.calls.call import Call
-from actors.calls.targets import target_agent_id
+from actors.calls.targets import selected_agent, target_agent_id
 from actors.conversations.ids import conversation_id, number_of
 from actors.errors import InvalidField, NotFound
 from persistence import conversations
@@ -40,7 +40,8 @@ async def target_conversation(call: Call) -> ConversationRow:
         row = await own_conversation(call, id)
         require_agent_of(call, row)
         return row
-    agent_id = await target_agent_id(call)
+    named = call.target.agent is not None
+    agent_id = await target_agent_id(call) if named else (await selected_agent(call)).row.id
     for row in await call.core.store.fetch(conversations.default_of(agent_id, call.user.user_id)):
         return row
     raise NotFound("You have no default conversation with this agent; the first AP_Chat begins it.")
