@@ -188,8 +188,8 @@ class Core:
         self.feed: Feed = self.streams if feed is None else feed(self.streams)
         self.changes = changes or Changes()
         self.open_streams = OpenStreams()
-        self.run_readers = OpenStreams()
-        """Those who follow a run, which a stop of the gateway lets go on, and no limit counts."""
+        self.hearers = OpenStreams()
+        """Those who hear a run, which a stop of the gateway lets go on, and no limit counts."""
         self.zone_replies = RepliesUnderWay(store)
         self.outbound = options.webhooks.outbound
         self.tool_servers = ToolServers(options.tools, sealer, self.outbound)
@@ -202,7 +202,7 @@ class Core:
             LocalDirectory(kinds, idle_s=options.idle_s) if directory is None else directory(kinds)
         )
         end_streams(self.directory, store, self.streams, self.feed)
-        for streams in (self.open_streams, self.run_readers):
+        for streams in (self.open_streams, self.hearers):
             self.directory.listen(CredentialsEnded, streams.credentials_ended)
         self.directory.listen(AgentsSilenced, self.zone_replies.agents_silenced)
         self.credentials = Credentials(self.directory, store)

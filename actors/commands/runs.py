@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Coroutine
 from typing import Any, Literal, NamedTuple
 
@@ -15,7 +14,8 @@ from actors.conversations.records import message_record
 from actors.conversations.stored import from_row
 from actors.engines.message import Utterance
 from actors.errors import NotFound, Overloaded, ServiceError
-from actors.sessions.messages import ReadSession, ended
+from actors.sessions.hearer import Hearer
+from actors.sessions.messages import ReadSession
 from actors.wire import Record
 from persistence import conversations, failed_runs, memories, run_keys, runs
 from persistence.conversations import MessageRow
@@ -111,21 +111,21 @@ async def follow_run(call: Call, run_id: str, after: int = 0) -> AsyncIterator[R
         InvalidCredential: the caller's session or API key has ended.
         ServiceError: the agent can't be reached; following may go on later.
     """
-    reader = _Reader(call)
-    call.core.run_readers.add(reader)
+    hearer = Hearer(call.user)
+    call.core.hearers.add(hearer)
     try:
-        async for heard in _followed(call, run_id, after, reader):
+        async for heard in _followed(call, run_id, after, hearer):
             yield heard
     finally:
-        call.core.run_readers.discard(reader)
+        call.core.hearers.discard(hearer)
 
 
-async def _followed(call: Call, run_id: str, after: int, reader: _Reader) -> AsyncIterator[RunPiece | Run]:
+async def _followed(call: Call, run_id: str, after: int, hearer: Hearer) -> AsyncIterator[RunPiece | Run]:
     run = await _stored(call, run_id)
     if run.state == "working":  # an end of the credential from here on is told
         await call.ask(call.user.kind, call.user.credential_id, ReadSession())
     while run.state == "working":
-        heard = await reader.unless_ended(_hear(call, run, after, WAIT_S))
+        heard = await hearer.unless_ended(_hear(call, run, after, WAIT_S))
         if heard.positions:
             left = await call.core.store.fetch(memories.at_positions(heard.positions))
             if len(left) < len(heard.positions):  # one was censored since
@@ -138,34 +138,6 @@ async def _followed(call: Call, run_id: str, after: int, reader: _Reader) -> Asy
     if run.reply is not None and len(run.reply.content) > after:
         yield RunPiece(run.reply.content[after:], len(run.reply.content))
     yield run
-
-
-class _Reader:
-    """A caller who follows a run, as long as its session or API key lives."""
-
-    def __init__(self, call: Call) -> None:
-        self.user_id, self.credential_id = call.user.user_id, call.user.credential_id
-        self._over = asyncio.get_running_loop().create_future()
-
-    def end(self, reason: str) -> None:
-        """Let it hear no more."""
-        if not self._over.done():
-            self._over.set_result(reason)
-
-    async def unless_ended(self, hearing: Coroutine[Any, Any, RunHeard]) -> RunHeard:
-        """Wait for what an agent says of the run.
-
-        Raises:
-            InvalidCredential: the session or API key has ended.
-        """
-        asking = asyncio.ensure_future(hearing)
-        try:
-            await asyncio.wait((asking, self._over), return_when=asyncio.FIRST_COMPLETED)
-            if self._over.done():
-                raise ended()
-            return await asking
-        finally:
-            asking.cancel()
 
 
 async def cancel_run(call: Call, run_id: str) -> Run:

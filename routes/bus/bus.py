@@ -204,7 +204,14 @@ class CommandBus:
         if request.open_channels is not None:
             request.open_channels(call)
 
-    async def _answered(
+    def _answered(
+        self, request: BusRequest, call: Call, command: Command, body: dict[str, Any]
+    ) -> Coroutine[Any, Any, tuple[int, HttpAnswer]]:
+        """Run the command as `_carried_out` does; a streamed answer ends with its credential."""
+        running = self._carried_out(request, call, command, body)
+        return running if call.progress is None else self._exchange.heard(call, running)
+
+    async def _carried_out(
         self, request: BusRequest, call: Call, command: Command, body: dict[str, Any]
     ) -> tuple[int, HttpAnswer]:
         """Run the command, once if it has an Idempotency-Key; return the internal code and the answer.

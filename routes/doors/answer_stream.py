@@ -34,6 +34,8 @@ class AnswerStream:
         """Seconds of silence before a comment, in a stream of events on a connection of this node; None: the usual."""
         self.failure: Callable[[ServiceError], bytes] | None = None
         """Writes an error as the last piece; None leaves that to the door."""
+        self.on_begun: Callable[[], None] | None = None
+        """Told of the beginning."""
 
     def begin(
         self,
@@ -50,6 +52,8 @@ class AnswerStream:
         """Begin an answer with exactly these headers."""
         self.begun = True
         self._open(headers)
+        if self.on_begun is not None:
+            self.on_begun()
 
     def send(self, piece: bytes) -> None:
         """Send a piece, whole characters of UTF-8."""

@@ -190,7 +190,8 @@ class GatewayRoutes:
             if stream is None:
                 return await (exchange.work.shielded(running) if route.mutates and not arrival.goes_on else running)
             stream.headers = {"X-Request-Id": call.request_id} | quota_headers(call)
-            return await stream.carry(_unless_begun(stream, running), exchange.work)
+            heard = exchange.heard(call, running, stream) if route.mutates else running
+            return await stream.carry(_unless_begun(stream, heard), exchange.work)
         except MessageKept as error:
             if route.door is None:
                 raise
@@ -260,8 +261,7 @@ async def _streamed(
         return error.internal_code, None
     if stream.begun:
         await stream.end()
-        return code, None
-    return code, answer
+    return code, None if stream.begun else answer
 
 
 async def _unless_begun(stream: AnswerStream, running: Coroutine[Any, Any, RouteReply]) -> RouteReply:

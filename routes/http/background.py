@@ -45,6 +45,12 @@ class BackgroundTasks:
         self.leave(task)
         task.add_done_callback(_tell_fault)
 
+    def go_on(self, task: asyncio.Task[Any]) -> None:
+        """Let a task that was part of a request go on alone; its failure is logged."""
+        self.add(task)
+        task.add_done_callback(self.discard)
+        self.abandon(task)
+
     def begin(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Run a coroutine in a task of its own; call `leave` if its request ends first."""
         task = asyncio.create_task(work)

@@ -20,6 +20,7 @@ from actors.core import Core
 from actors.errors import ServiceError
 from actors.idempotency.once import Done, Execution, require_key
 from actors.idempotency.records import Receipt, Rendered
+from actors.sessions.hearer import Hearer
 from routes.http.access_log import AccessLog
 from routes.http.addresses import Network, client_address
 from routes.http.answers import request_id_of
@@ -31,6 +32,7 @@ from routes.http.errors import as_service_error
 from routes.http.metrics import RequestMetrics
 
 if TYPE_CHECKING:
+    from routes.doors.answer_stream import AnswerStream
     from routes.forwarding.entry import Forwarding
 
 CUT_OFF = -1
@@ -189,6 +191,23 @@ class Exchange:
         """Count and log one request; `service` is empty if the request named none."""
         self._metrics.observe(service or "unknown", code, seconds)
         self._access_log.write(request_id, service or "-", status, code, seconds, user, address)
+
+    async def heard(self, call: Call, running: Coroutine[Any, Any, R], stream: "AnswerStream | None" = None) -> R:
+        """Run a command whose answer is streamed, at the latest once `stream` has begun.
+
+        The answer ends with the caller's credential, and the command goes on, as after a disconnect.
+
+        Raises:
+            InvalidCredential: the session or API key has ended.
+        """
+        hearer = Hearer(call.user, hears=stream is None)
+        if stream is not None:
+            stream.on_begun = hearer.begin
+        self.core.hearers.add(hearer)
+        try:
+            return await hearer.unless_ended(running, self.work.go_on)
+        finally:
+            self.core.hearers.discard(hearer)
 
     def carry_out(self, call: Call, run: Callable[[R], Coroutine[Any, Any, A]], request: R) -> Coroutine[Any, Any, A]:
         """Run a command without an Idempotency-Key, with its audit row on plans that have an audit log."""
