@@ -9,7 +9,7 @@ from actors.conversations.place import ChatPlace, RunKey
 from actors.engines.message import Utterance
 from actors.engines.options import EngineOptions
 from actors.engines.turn import Memory, Reply
-from actors.errors import InvalidCredential, NotFound, RefusedAlone, StateConflict
+from actors.errors import InvalidCredential, NotFound, RefusedAlone, ServiceError, StateConflict
 from actors.runtime.mailbox import Ask, Tell
 from actors.runtime.notices import Announced, Notice
 from actors.wire import Record
@@ -231,6 +231,13 @@ class CancelRun(Ask[None], frozen=True):
 
 class HistoryMoved(StateConflict):
     """The conversation has gone on since its history was read."""
+
+
+def refusal_of_waiting(agent: AgentRow | None, user_id: str) -> ServiceError | None:
+    """Return the error of a user's chat whose turn has come, if the agent may not answer it any more."""
+    if agent is None or not agent.answers:
+        return StateConflict("The agent went offline or was stopped before this message's turn came.")
+    return no_such_agent() if agent.access == "agent" and agent.owner_id != user_id else None
 
 
 def require_answering(agent: AgentRow) -> None:

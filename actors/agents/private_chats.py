@@ -20,6 +20,7 @@ from actors.agents.messages import (
     SendChat,
     no_such_agent,
     no_such_conversation,
+    refusal_of_waiting,
     user_gone,
 )
 from actors.agents.runs_under_way import RunsUnderWay, RunUnderWay
@@ -30,7 +31,7 @@ from actors.conversations.stored import censored_meanwhile, unless_censored
 from actors.engines.answering import EngineRunner, Outcome, Unfinished
 from actors.engines.message import Utterance
 from actors.engines.turn import Engine, Reply, Turn
-from actors.errors import Overloaded, ServiceError, StateConflict
+from actors.errors import Overloaded, ServiceError
 from actors.ids import Clock, new_id, new_number
 from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import OwnTell
@@ -177,11 +178,10 @@ class PrivateChats:
         while conversation.waiting and not conversation.at_work:
             chat, conversation.waiting = conversation.waiting[0], conversation.waiting[1:]
             agent = self._host.agent
-            if agent is None or not agent.answers:
-                refused = StateConflict("The agent went offline or was stopped before this message's turn came.")
-                self._host.defer(chat.answer, None, refused)
-            else:
+            if (refused := refusal_of_waiting(agent, conversation.user_id)) is None and agent is not None:
                 self._begin(agent, conversation, chat)
+            else:
+                self._host.defer(chat.answer, None, refused)
         self._retire_if_stale()
 
     def _begin(self, agent: AgentRow, conversation: Conversation, chat: Chat) -> None:
