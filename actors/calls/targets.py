@@ -115,13 +115,16 @@ async def agent_named(call: Call, name: str) -> AgentView:
         NotFound: there is none that the caller may see, or `target.user` is not its owner.
     """
     view = await named(call, AGENT, name, agents.id_by_name, partial(read_agent, call))
-    user = call.target.user
-    if view is None:
-        raise no_such_agent()
-    if user is not None and name_key(user) not in (name_key(view.row.owner), name_key(call.user.user_name)):
+    if view is None or not is_meant(call, view.row):
         raise no_such_agent()
     call.require_in_scope("agents", view.row.id)
     return view
+
+
+def is_meant(call: Call, agent: AgentRow) -> bool:
+    """Return whether `target.user` is absent, or the owner of an agent that `target.agent` names, or the caller."""
+    user = call.target.user
+    return user is None or name_key(user) in (name_key(agent.owner), name_key(call.user.user_name))
 
 
 async def agent_id_named(call: Call, name: str) -> str:

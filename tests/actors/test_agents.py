@@ -302,6 +302,23 @@ async def test_an_agent_out_of_sight_can_still_be_taken_off_the_roster(user: Cli
     assert await listed(other) == []
 
 
+@pytest.mark.parametrize("access", ["public", "agent"])
+async def test_only_an_agent_of_the_named_user_is_taken_off_the_roster(
+    user: Client, other: Client, name: str, unique: str, access: str
+):
+    await user.agent(name, access="public")
+    (await other.command("AP_Add", target={"agent": name})).ok()
+    (await user.command("AP_Modify", vx={"access": access})).ok()
+    for owner in (f"{unique}-third", "x"):  # whether there is such a user or not
+        (await other.command("AP_Remove", target={"agent": name, "user": owner})).refused(3000, 404)
+    (await user.command("AP_Modify", vx={"access": "public"})).ok()
+    assert await listed(other) == [name]
+    (await other.command("AP_Remove", target={"agent": name, "user": user.name.upper()})).ok()
+    assert await listed(other) == []
+    (await other.command("AP_Add", target={"agent": name})).ok()
+    (await other.command("AP_Remove", target={"agent": name, "user": other.name})).ok()
+
+
 # AP_Select
 
 
