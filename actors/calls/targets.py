@@ -58,11 +58,16 @@ async def target_agent(call: Call) -> AgentView:
     """Read the agent that `target.agent` names, else the selected one, as the caller may see it.
 
     Raises:
-        NotFound: there is none of that name that the caller may see.
+        NotFound: there is none of that name that the caller may see, or `target.user` is not its owner.
         NothingSelected: no name was given and nothing is selected.
     """
     name = call.target.agent
-    return await (selected_agent(call) if name is None else agent_named(call, name))
+    if name is not None:
+        return await agent_named(call, name)
+    view = await selected_agent(call)
+    if not is_meant(call, view.row):
+        raise no_such_agent()
+    return view
 
 
 async def target_agent_id(call: Call) -> str:
@@ -122,7 +127,7 @@ async def agent_named(call: Call, name: str) -> AgentView:
 
 
 def is_meant(call: Call, agent: AgentRow) -> bool:
-    """Return whether `target.user` is absent, or the owner of an agent that `target.agent` names, or the caller."""
+    """Return whether `target.user` is absent, or the owner of the target agent, or the caller."""
     user = call.target.user
     return user is None or name_key(user) in (name_key(agent.owner), name_key(call.user.user_name))
 

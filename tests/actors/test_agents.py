@@ -302,6 +302,15 @@ async def test_an_agent_out_of_sight_can_still_be_taken_off_the_roster(user: Cli
     assert await listed(other) == []
 
 
+async def test_the_selected_agent_is_the_target_only_if_it_is_the_named_user_s(user: Client, name: str, unique: str):
+    made = await user.agent(name)
+    for service in ("AP_Read", "AP_History", "AP_Update", "AP_Modify", "AP_Destroy"):
+        vx = {"name": f"{name}-new", "description": "d"}
+        (await user.command(service, target={"user": f"{unique}-nobody"}, vx=vx)).refused(3000, 404)
+    assert (await user.command("AP_Read", target={"user": user.name.upper()})).ok().profile[0]["id"] == made["id"]
+    assert await selected(user) == name
+
+
 @pytest.mark.parametrize("access", ["public", "agent"])
 async def test_only_an_agent_of_the_named_user_is_taken_off_the_roster(
     user: Client, other: Client, name: str, unique: str, access: str
