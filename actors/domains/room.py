@@ -1,4 +1,4 @@
-"""The room for messages of a domain that wait for engines: no user takes all of it."""
+"""The room for messages of a domain that wait for engines: one user can't keep all others out."""
 
 import asyncio
 from collections import Counter
@@ -6,10 +6,10 @@ from collections import Counter
 from actors.errors import Overloaded
 
 MOST = 32
-"""The number of messages of one domain that may wait for engines in tasks; beyond it, each user has only one."""
+"""The number of messages of one domain that may wait for engines in tasks."""
 
-MOST_OF_USER = 16
-"""The same of one user, so that it leaves room for others."""
+ALWAYS = 4
+"""The number that each user may have waiting all the same."""
 
 
 class Room:
@@ -25,9 +25,9 @@ class Room:
         """Refuse a message for which there is no room.
 
         Raises:
-            Overloaded: too many of the user's messages wait already.
+            Overloaded: too many messages wait already, also of the user's.
         """
-        if self._of_users[user_id] >= (MOST_OF_USER if self._taken < MOST else 1):
+        if self._taken >= MOST and self._of_users[user_id] >= ALWAYS:
             raise Overloaded("Too many messages wait for replies in this domain already; try again in a second.")
 
     def take(self, user_id: str, work: asyncio.Task[None]) -> None:

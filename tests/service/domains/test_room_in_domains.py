@@ -5,7 +5,7 @@ import asyncio
 from tests.gateways.gate import Gate
 from tests.support.gateway import Answer, Client
 
-MOST_OF_USER, MOST = 16, 32
+MOST, ALWAYS = 32, 4
 
 
 async def test_a_user_s_messages_that_wait_for_replies_leave_room_for_others(
@@ -24,24 +24,17 @@ async def test_a_user_s_messages_that_wait_for_replies_leave_room_for_others(
     async def say(user: Client, content: str) -> Answer:
         return await user.command("AP_Chat", target={"agent": agent, "domain": domain}, content=content)
 
-    def send_many(user: Client) -> list[asyncio.Task[Answer]]:
-        return [asyncio.create_task(say(user, f"wait:{gate} say:Late")) for _ in range(MOST + 1)]
-
-    async def refused(chats: list[asyncio.Task[Answer]]) -> set[asyncio.Task[Answer]]:
-        """Return those that are refused, once one is; the user has more than its part, whatever the others do."""
-        return (await asyncio.wait(chats, return_when=asyncio.FIRST_COMPLETED))[0]
+    async def send_many(user: Client, room: int) -> list[asyncio.Task[Answer]]:
+        """Send one message more than there is room for, and wait until one is refused."""
+        chats = [asyncio.create_task(say(user, f"wait:{gate} say:Late")) for _ in range(room + 1)]
+        done, _ = await asyncio.wait(chats, return_when=asyncio.FIRST_COMPLETED)
+        assert [chat.result().refused(5003, 503).code for chat in done] == [5003]
+        return chats
 
     first, second, third = await member("first"), await member("second"), await member("third")
-    chats = send_many(first)
-    await refused(chats)
-    assert (await say(third, "say:Soon")).ok().content[1]["content"] == "Soon"
-    while len(await refused(chats)) < MOST + 1 - MOST_OF_USER:
-        await asyncio.sleep(0.01)
-    others = send_many(second)
-    while len(await refused(others)) < MOST + 1 - MOST_OF_USER:
-        await asyncio.sleep(0.01)
+    chats = [*await send_many(first, MOST), *await send_many(second, ALWAYS)]
     assert (await say(third, "say:Soon")).ok().content[1]["content"] == "Soon"
     gate.open()
-    for answer in await asyncio.gather(*chats, *others):
-        assert answer.code in (0, 5003)
+    codes = sorted(answer.code for answer in await asyncio.gather(*chats))
+    assert codes == [0] * (MOST + ALWAYS) + [5003] * 2
     assert (await say(first, "say:Soon")).ok().content[1]["content"] == "Soon"
