@@ -49,6 +49,8 @@ def censor(bank_id: str, choice: Choice, at: int) -> tuple[Write, ...]:
         "documents.user_id IN (SELECT owner_id FROM banks WHERE id = ?"
         f" UNION SELECT owner_id FROM agents WHERE id IN (SELECT author_id {from_one}))"
     )
+    # only these are compared, else each part of many documents would be with all memories of the choice
+    of_this_name = "{} = (SELECT documents.name FROM documents WHERE documents.id = document_parts.document_id)".format
     of_its_name = f"documents.name IN (SELECT coalesce(part_of, name) {from_one})"
     return (
         *redactions,
@@ -70,9 +72,12 @@ def censor(bank_id: str, choice: Choice, at: int) -> tuple[Write, ...]:
         ),
         Write(
             "UPDATE document_parts SET text = NULL"
-            f" WHERE document_id IN (SELECT id FROM documents WHERE {whose} AND {of_its_name})"
-            f" AND EXISTS (SELECT 1 {from_one} AND @contains(document_parts.text, memories.text))",
-            (bank_id, *params, *params, *params),
+            f" WHERE document_id IN (SELECT id FROM documents WHERE {whose} AND {of_its_name}) AND text IS NOT NULL"
+            f" AND (EXISTS (SELECT 1 {from_one} AND {of_this_name('part_of')}"
+            " AND @contains(document_parts.text, memories.text))"
+            f" OR EXISTS (SELECT 1 {from_one} AND part_of IS NULL AND {of_this_name('memories.name')}"
+            " AND @contains(document_parts.text, memories.text)))",
+            (bank_id, *params, *params, *params, *params),
         ),
         Write(
             f"UPDATE documents SET erased = 1 WHERE erased = 0 AND {whose}"
