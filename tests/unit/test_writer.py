@@ -14,6 +14,7 @@ from actors.errors import NameTaken, StorageUnavailable
 from actors.runtime.directory import Kind
 from actors.runtime.local_directory import LocalDirectory
 from persistence import conversations
+from persistence.batches import in_rows, planned
 from persistence.conversations import MessageRow
 from persistence.store import FOREIGN_KEY, ROWS, Fenced, Query, Settled, Store, StoreUnavailable, Unit, Write
 from tests.support.disk import Counter, Disk, Increment, ReadCount, open_store, rows, spin, value
@@ -476,6 +477,19 @@ async def test_a_unit_that_expects_a_refusal_has_it_amid_a_run_of_its_shape(stor
     constraint_errors: dict[str, Callable[[], Exception]] = {"notes.id": lambda: NoSuchNote("expected")}
     units = [Unit((note(id, many=True),), (id,), constraint_errors) for id in range(1, 6)]
     assert kinds(await in_one_batch(store, disk, units)) == [None, None, NoSuchNote, None, None]
+
+
+async def test_units_that_are_rarely_refused_are_merged_and_a_refusal_fences_nobody(store: Store, disk: Disk):
+    constraint_errors: dict[str, Callable[[], Exception]] = {"notes.id": lambda: NoSuchNote("expected")}
+
+    def rarely(id: int, by: int) -> Unit:
+        return Unit((note(id, many=True),), (by,), constraint_errors, rarely_refused=True)
+
+    assert [len(step.statements) for step in planned([rarely(1, 7), rarely(2, 7)], in_rows)] == [1]
+    await store.commit(unit(note(3)))
+    outcomes = await in_one_batch(store, disk, [*(rarely(id, by=7) for id in range(1, 6)), unit(note(6), by=7)])
+    assert kinds(outcomes) == [None, None, NoSuchNote, None, None, None]
+    assert await ids(store) == [1, 2, 3, 4, 5, 6]
 
 
 async def test_a_count_of_rows_holds_in_a_merged_run_too(store: Store, disk: Disk):
