@@ -1,6 +1,7 @@
 """Memory banks: their rows, the users who may see them, and the agents that are attached to them."""
 
 import json
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from persistence import search_index
@@ -204,6 +205,18 @@ def recalled_by(agent_id: str, viewer_id: str, limit: int, ids: Ids = None) -> Q
     """List the same banks in the order in which a chat searches them: those of the agent's owner, then by age."""
     order = "(banks.owner_id <> (SELECT owner_id FROM agents WHERE id = held.agent_id)), held.since, banks.number"
     return _of_agent(agent_id, viewer_id, order, limit, ids)
+
+
+def shown_among(positions: Sequence[int], agent_id: str, viewer_id: str) -> Query[int]:
+    """List those of these positions of memories that are in banks which an agent may read and the viewer may see."""
+    seen, params = _seen(viewer_id)
+    return Query(
+        "SELECT memories.place FROM memories JOIN banks ON banks.id = memories.bank_id"
+        " JOIN attachments AS held ON held.bank_id = banks.id AND held.permission <> 'none'"
+        f" WHERE memories.place IN @list_int(?) AND held.agent_id = ? AND {seen}",
+        (json.dumps(positions), agent_id, *params),
+        lambda row: row[0],
+    )
 
 
 def _of_agent(agent_id: str, viewer_id: str, order: str, limit: int, ids: Ids) -> Query[BankRow]:

@@ -27,7 +27,7 @@ from actors.agents.runs_under_way import RunsUnderWay, RunUnderWay
 from actors.conversations.conversation import WAITING_LIMIT, Chat, ChatSent, Conversation, new_message
 from actors.conversations.ids import reply_of, run_of
 from actors.conversations.place import Binding, ChatPlace
-from actors.conversations.stored import censored_meanwhile, unless_censored
+from actors.conversations.stored import censored_meanwhile, in_sight, unless_censored
 from actors.engines.answering import EngineRunner, Outcome, Unfinished
 from actors.engines.message import Utterance
 from actors.engines.turn import Engine, Reply, Turn
@@ -251,7 +251,7 @@ class PrivateChats:
         saved: AsyncFuture[None],
         run: RunUnderWay,
     ) -> None:
-        outcome = await self._engine.stream(turn, run.progress, run.positions.add)
+        outcome = await self._engine.stream(await in_sight(self._host.store, turn), run.progress, run.positions.add)
         outcome = await unless_censored(self._host.store, outcome, chat.memories)
         self._host.tell_self(EngineEnded(conversation, chat, said, outcome, saved))
 

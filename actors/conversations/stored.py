@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import orjson
+from msgspec import structs
 
 from actors.engines.answering import Outcome
 from actors.engines.message import Source, Utterance
-from actors.engines.turn import Memory, Reply
+from actors.engines.turn import Memory, Reply, Turn
 from actors.errors import Overloaded, ServiceError
 from actors.idempotency.records import Receipt
-from persistence import conversations, quotes
+from persistence import banks, conversations, quotes
 from persistence.conversations import MessageRow
 from persistence.memories import censored_among
 from persistence.quotes import Talk
@@ -114,6 +115,21 @@ def quoted_positions(message: Utterance | Reply, memories: tuple[Memory, ...]) -
         return ()
     quoted = {(source.of, source.id) for source in message.sources if source.kind == "bank"}
     return tuple(memory.position for memory in memories if (memory.bank, memory.name) in quoted)
+
+
+async def in_sight(store: Store, turn: Turn) -> Turn:
+    """Return a turn whose message may have waited, without memories of banks that are out of sight since then.
+
+    Those are banks that its agent may not read any more, or its speaker not see.
+    """
+    if not turn.memories:
+        return turn
+    positions = [memory.position for memory in turn.memories]
+    try:
+        shown = set(await store.fetch(banks.shown_among(positions, turn.persona.id, turn.speaker_id)))
+    except StoreUnavailable:  # then the reply can't be stored either
+        shown = set[int]()
+    return structs.replace(turn, memories=tuple([memory for memory in turn.memories if memory.position in shown]))
 
 
 async def unless_censored(store: Store, outcome: Outcome, memories: tuple[Memory, ...]) -> Outcome:

@@ -530,6 +530,7 @@ BANKS = (
     call(banks.of_agent, "agt_3", "usr_2", 9, ["bnk_1"]),
     call(banks.recalled_by, "agt_3", "usr_2", 9),
     call(banks.recalled_by, "agt_3", "usr_2", 9, ["bnk_1"]),
+    call(banks.shown_among, [1, 2, 3, 99], "agt_3", "usr_2"),
     *(call(domains.visible_to, "usr_1", "", "", 9), call(agents.opened_to, "agt_3", "usr_1")),
     call(conversations.agent_summary, "agt_1"),
 )
