@@ -1,14 +1,50 @@
 """The interface of the ledger, in which the nodes of a cluster hold leases and own shards of the users."""
 
-from collections.abc import Collection, Mapping
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from persistence.store import StoreError
+
+START_S = 15.0
+"""Seconds for which a node that starts tries again where the ledger does not answer."""
+
+AGAIN_S = 0.2
+"""The pause before it does, in seconds."""
+
+log = logging.getLogger("parley.cluster")
+
+T = TypeVar("T")
 
 
 class LedgerUnavailable(StoreError):
     """The ledger can't be reached, or did not answer in time; whether it made the change is not known."""
+
+
+class NodeEnded(LedgerUnavailable):
+    """This node was declared dead, or the database has lost changes, so it does nothing more."""
+
+
+async def patiently(work: Callable[[], Awaitable[T]]) -> T:
+    """Do a piece of work of a node's start, again after a failure: a change of another node may hold it up.
+
+    It may have been done although it failed.
+
+    Raises:
+        LedgerUnavailable: it failed for `START_S` seconds, or the node has ended.
+    """
+    loop = asyncio.get_running_loop()
+    until = loop.time() + START_S
+    while True:
+        try:
+            return await work()
+        except LedgerUnavailable as error:
+            if isinstance(error, NodeEnded) or loop.time() >= until:
+                raise
+            log.warning("the start waits for the database: %s", error)
+            await asyncio.sleep(AGAIN_S)
 
 
 class NotAdmitted(StoreError):

@@ -14,7 +14,7 @@ import asyncpg
 
 from persistence import notices
 from persistence.dialect import POSTGRES
-from persistence.ledger import Beat, LedgerUnavailable, NodeRow, NotAdmitted
+from persistence.ledger import Beat, LedgerUnavailable, NodeRow, NotAdmitted, patiently
 from persistence.postgres.admission import admit
 from persistence.postgres.connecting import check, connected, unusable
 from persistence.postgres.ledger_session import LedgerSession
@@ -122,6 +122,8 @@ class PostgresLedger:
         self._beats.node = self._changes.node = self._node
 
         async def join(connection: asyncpg.Connection) -> list[asyncpg.Record]:
+            if await connection.fetchval("SELECT EXISTS (SELECT 1 FROM nodes WHERE id = $1)", self._node):
+                return await connection.fetch(_NODES)  # an earlier try has entered it
             await connection.execute(f"DELETE FROM fences WHERE node IN (SELECT id FROM nodes WHERE {_LONG_DEAD})")
             await connection.execute(f"DELETE FROM nodes WHERE {_LONG_DEAD}")
             entered = (self._node, version, protocol, catalogs, self._ttl_s, NUMBERS - 1)
@@ -137,7 +139,7 @@ class PostgresLedger:
                 # nobody joins between the look at the live nodes and the migration, or between that and this node
                 async with schema_locked(connection):
                     await admit(connection, version, protocol, lambda node: self._declare_dead(node, {}, None))
-                    nodes = await self._changes.change(join)
+                    nodes = await patiently(lambda: self._changes.change(join))
         except StoreError:
             raise
         except Exception as error:

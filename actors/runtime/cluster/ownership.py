@@ -16,7 +16,7 @@ from actors.runtime.cluster.lease import Lease, boottime
 from actors.runtime.cluster.planning import expired, misplaced, unclaimed, wanted, without_live_owner
 from actors.runtime.cluster.shards import SHARDS, ShardMap, shard_of
 from actors.runtime.future import AsyncFuture
-from persistence.ledger import Beat, Ledger, LedgerUnavailable, NodeRow, NotAdmitted, NoticeRow
+from persistence.ledger import Beat, Ledger, LedgerUnavailable, NodeEnded, NodeRow, NotAdmitted, NoticeRow, patiently
 
 T = TypeVar("T")
 
@@ -135,7 +135,7 @@ class Ownership:
         row = await self._ledger.join(name, version, protocol, catalogs)
         self.node, self.seen, self._joined = row.id, row.seen, self._lease.clock()
         try:
-            offset_ms = (await self._beat()).clock_offset_ms
+            offset_ms = (await patiently(self._beat)).clock_offset_ms
             if abs(offset_ms) > MAX_OFFSET_MS:
                 raise NotAdmitted(
                     f"this machine's clock is {offset_ms / 1000:+.1f} s off the database's, and may be up to"
@@ -159,9 +159,9 @@ class Ownership:
         """
         if any(row.expires_in_ms >= 0 for row in self.nodes.values() if row.id != self.node):
             await asyncio.sleep(self._joined + self._lease.ttl_s - self._lease.clock())
-        await self._ledger.set_draining(False)
-        await self._beat()
-        await self._settle_once()
+        await patiently(lambda: self._ledger.set_draining(False))
+        await patiently(self._beat)
+        await patiently(self._settle_once)
         self._work.append(asyncio.create_task(self._keep_settled(), name="ownership"))
 
     def look_soon(self) -> None:
@@ -246,13 +246,13 @@ class Ownership:
             sent = self._lease.clock()
             beat = await self._ledger.beat(self.seen)
             if self._over is not None:
-                raise LedgerUnavailable(self._over)
+                raise NodeEnded(self._over)
             if not beat.held:
                 self.end(DECLARED_DEAD)
-                raise LedgerUnavailable(DECLARED_DEAD)
+                raise NodeEnded(DECLARED_DEAD)
             if any(now < before for now, before in zip(beat.epochs, self._epochs_of_last_beat, strict=True)):
                 self.end(LOST_COMMITS)
-                raise LedgerUnavailable(LOST_COMMITS)
+                raise NodeEnded(LOST_COMMITS)
             self._epochs_of_last_beat = beat.epochs
             self._lease.renewed(sent)
             self._take_in(beat)
