@@ -127,13 +127,15 @@ programs: browser postgres nats haproxy
 test: environments ## Run every test but the soak tests, in five processes (ARGS="-n 0" for one; STORE=postgres; CLUSTER=3)
 	@STORE=$(STORE) CLUSTER=$(CLUSTER) $(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 25 $(if $(findstring tests/,$(ARGS)),,$(SUITES_$(STORE))) $(ARGS)
 
+# Tests that hold rules of the house. RULES= leaves them to `make test`.
+RULES ?= tests/unit/test_imports.py tests/unit/test_fetched_files.py tests/unit/test_console_files.py tests/unit/test_records.py
+
 .PHONY: check
 check: $(DEV) ## Format, lint, types, import directions, the console's files, drift of OpenAPI and of the Python client
 	$(PY) -m ruff format --check
 	$(PY) -m ruff check
 	$(PYRIGHT)
-	$(PY) -m pytest -q tests/unit/test_imports.py tests/unit/test_fetched_files.py tests/unit/test_console_files.py \
-		tests/unit/test_records.py
+	$(if $(RULES),$(PY) -m pytest -q $(RULES))
 	$(PY) -m routes.openapi --check
 	$(PY) -m clients.generator --check
 	$(PY) -m mypy --no-error-summary -p parley_client
