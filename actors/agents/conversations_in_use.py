@@ -8,7 +8,7 @@ from itertools import count, islice
 from typing import Any
 from weakref import WeakValueDictionary
 
-from actors.agents.messages import SendChat, user_gone
+from actors.agents.messages import SendChat
 from actors.conversations.archive import CONVERSATION, Newest, read_window
 from actors.conversations.conversation import Chat, Conversation
 from actors.conversations.host import ChatHost
@@ -18,7 +18,7 @@ from actors.errors import InternalError, ServiceError, StorageUnavailable
 from actors.ids import Clock
 from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import OwnTell
-from persistence import conversations, users
+from persistence import conversations
 from persistence.agents import AgentRow
 from persistence.store import StoreUnavailable
 
@@ -189,11 +189,6 @@ class ConversationsInUse:
             newest, found = None, await host.store.fetch(_stored(conversation))
             if found:
                 newest = await read_window(host.store, CONVERSATION, *found[0])
-            elif not await host.store.fetch(users.by_id(conversation.user_id)):
-                # its unit would be refused, and with it all that the actor has under way for others
-                raise user_gone()
-        except ServiceError as error:
-            host.tell_self(ConversationLoaded(conversation, error=error))
         except StoreUnavailable:
             error = StorageUnavailable("The gateway could not read this conversation; try again.")
             host.tell_self(ConversationLoaded(conversation, error=error))
