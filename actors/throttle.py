@@ -1,7 +1,7 @@
 """Throttles: limits on events and failed attempts per key in a sliding window, and on work per key at a time."""
 
 import asyncio
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from weakref import WeakValueDictionary
@@ -171,3 +171,42 @@ class AtOnce:
         turn = self._of_keys.setdefault(key, asyncio.Semaphore(self._most))
         async with turn:
             yield
+
+
+class Shares:
+    """Counts the work of each key at a time, so that none takes all the room: how much more there may be."""
+
+    __slots__ = ("_always", "_most", "_most_of_key", "_of_keys", "_taken")
+
+    def __init__(self, most: int, most_of_key: int, always: int) -> None:
+        """Make room for works.
+
+        Args:
+            most: the number of works of all keys.
+            most_of_key: the number of each key's among them.
+            always: the number that each key may have although there are `most`.
+        """
+        self._most, self._most_of_key, self._always = most, most_of_key, always
+        self._of_keys = Counter[str]()
+        self._taken = 0
+
+    def has_room(self, key: str) -> bool:
+        """Return whether the key may have one more."""
+        return self._of_keys[key] < (self._most_of_key if self._taken < self._most else self._always)
+
+    @property
+    def without_room(self) -> list[str]:
+        """The keys that may have no more."""
+        return [key for key in self._of_keys if not self.has_room(key)]
+
+    def take(self, key: str) -> None:
+        """Count one more of a key."""
+        self._of_keys[key] += 1
+        self._taken += 1
+
+    def leave(self, key: str) -> None:
+        """Count one less."""
+        self._taken -= 1
+        self._of_keys[key] -= 1
+        if not self._of_keys[key]:
+            del self._of_keys[key]

@@ -3,13 +3,13 @@
 import asyncio
 import logging
 import random
-from collections import Counter
 
 from actors.agents.messages import AGENT, HearRun
 from actors.conversations.ids import conversation_id, run_of
 from actors.core import Core
 from actors.errors import NotFound, ServiceError
 from actors.sealing import WrongMasterKey
+from actors.throttle import Shares
 from actors.webhooks.messages import Outcome
 from actors.webhooks.push import PushTarget, TaskEnd, seal_purpose
 from actors.webhooks.schedule import RetrySchedule, retry_after_s
@@ -56,7 +56,7 @@ class Pushing:
         self._core = core
         self._schedule = RetrySchedule(core.options.webhooks.retry_delays_s, random.random)
         self._tasks: dict[tuple[str, str], asyncio.Task[None]] = {}
-        self._of_users = Counter[str]()  # the tasks under way, by user
+        self._shares = Shares(AT_ONCE, AT_ONCE_OF_USER, 1)  # of users in the tasks
         self.stopping = core.sender.stopping
 
     def stop(self) -> None:
@@ -78,13 +78,17 @@ class Pushing:
         """
         core, after = self._core, ("", "")
         while not self.stopping:
-            full = [user_id for user_id in self._of_users if not self._has_room(user_id)]
+            full = self._shares.without_room
             page = await core.store.fetch(push_configs.due_at(core.clock(), after, PAGE, full))
             for due in page:
                 key = after = due.config.message_id, due.config.id
                 if self.stopping:
                     return
-                if key in self._tasks or not core.placement.mine(due.agent_id) or not self._has_room(due.user_id):
+                if (
+                    key in self._tasks
+                    or not core.placement.mine(due.agent_id)
+                    or not self._shares.has_room(due.user_id)
+                ):
                     continue
                 end = await self._end_of(due)
                 if end is not None:
@@ -92,20 +96,15 @@ class Pushing:
             if len(page) < PAGE:
                 return
 
-    def _has_room(self, user_id: str) -> bool:
-        return self._of_users[user_id] < (AT_ONCE_OF_USER if len(self._tasks) < AT_ONCE else 1)
-
     def _begin(self, key: tuple[str, str], due: DuePush, end: TaskEnd) -> None:
         task = self._tasks[key] = asyncio.create_task(self._tell(due, end))
-        self._of_users[due.user_id] += 1
+        self._shares.take(due.user_id)
 
         def ended(_: object) -> None:
-            if not self._has_room(due.user_id):  # others of the user's may wait
+            if not self._shares.has_room(due.user_id):  # others of the user's may wait
                 self._core.pushing.wake()
             del self._tasks[key]
-            self._of_users[due.user_id] -= 1
-            if not self._of_users[due.user_id]:
-                del self._of_users[due.user_id]
+            self._shares.leave(due.user_id)
 
         task.add_done_callback(ended)
 
