@@ -1,8 +1,11 @@
 """A censoring ends no chat that has nothing to do with the memory (docs/contract.md, "Censoring and deleting")."""
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,19 +88,28 @@ async def test_a_chat_fails_in_whose_conversation_the_memory_is_quoted_and_those
     assert sorted(texts[3:]) == ["Four", "Three", "say:Four", "say:Three"]
 
 
-async def test_chats_of_others_go_on_when_one_that_has_the_memory_can_t_be_stored(
-    hall: Hall, gate: Gate, tmp_path: Path
-):
-    quoting = asyncio.create_task(hall.say(hall.first, f"cite:moonlight say:Dim wait:{gate}"))
+Says = Callable[[str], Coroutine[Any, Any, Answer]]
+
+
+async def only_the_quoting_one_fails(hall: Hall, gate: Gate, other: Gate, say_here: Says, say_there: Says) -> None:
+    """Censor the memory while one reply draws on it and another does not."""
+    quoting = asyncio.create_task(say_here(f"cite:moonlight say:Dim wait:{gate}"))
     await gate.reached()
-    other = Gate(tmp_path / "other")
-    chat = asyncio.create_task(hall.say(hall.second, f"say:One wait:{other} say:Two"))
+    chat = asyncio.create_task(say_there(f"say:One wait:{other} say:Two"))
     await other.reached()
     await hall.censor()
     gate.open()
     (await quoting).refused(5003, 503)
     other.open()
     assert (await chat).ok().content[1]["content"] == "OneTwo"
+
+
+async def test_chats_of_others_go_on_when_one_that_has_the_memory_can_t_be_stored(
+    hall: Hall, gate: Gate, tmp_path: Path
+):
+    await only_the_quoting_one_fails(
+        hall, gate, Gate(tmp_path / "other"), partial(hall.say, hall.first), partial(hall.say, hall.second)
+    )
 
 
 async def test_replies_in_a_zone_go_on_when_one_that_has_the_memory_can_t_be_stored(
@@ -107,19 +119,10 @@ async def test_replies_in_a_zone_go_on_when_one_that_has_the_memory_can_t_be_sto
     (await hall.owner.command("DM_Create", vx={"name": domain, "description": "d"})).ok()
     target = {"agent": hall.agent, "domain": domain}
 
-    def say(content: str) -> asyncio.Task[Answer]:
-        return asyncio.create_task(hall.owner.command("AP_Chat", target=target, content=content))
+    async def say(content: str) -> Answer:
+        return await hall.owner.command("AP_Chat", target=target, content=content)
 
-    quoting = say(f"cite:moonlight say:Dim wait:{gate}")
-    await gate.reached()
-    other = Gate(tmp_path / "other")
-    chat = say(f"say:One wait:{other} say:Two")
-    await other.reached()
-    await hall.censor()
-    gate.open()
-    (await quoting).refused(5003, 503)
-    other.open()
-    assert (await chat).ok().content[1]["content"] == "OneTwo"
+    await only_the_quoting_one_fails(hall, gate, Gate(tmp_path / "other"), say, say)
 
 
 async def test_replies_in_other_zones_go_on_when_a_memory_that_was_quoted_in_one_is_censored(
