@@ -12,15 +12,15 @@ from actors.agents.messages import SendChat
 from actors.conversations.archive import CONVERSATION, Newest, read_window
 from actors.conversations.conversation import Chat, Conversation
 from actors.conversations.host import ChatHost
+from actors.conversations.loading import read_or_error
 from actors.conversations.place import Binding
 from actors.engines.answering import EngineRunner
-from actors.errors import InternalError, ServiceError, StorageUnavailable
+from actors.errors import ServiceError
 from actors.ids import Clock
 from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import OwnTell
 from persistence import conversations
 from persistence.agents import AgentRow
-from persistence.store import StoreUnavailable
 
 WARM_CONVERSATIONS = 256
 """Conversations that one agent keeps in memory, unless more are in use; others are read from the store."""
@@ -182,22 +182,18 @@ class ConversationsInUse:
             del self._by_key[key]
 
     async def _load(self, conversation: Conversation) -> None:
-        host = self._host
         if self._stored is not None:
             await self._stored
-        try:
-            newest, found = None, await host.store.fetch(_stored(conversation))
-            if found:
-                newest = await read_window(host.store, CONVERSATION, *found[0])
-        except StoreUnavailable:
-            error = StorageUnavailable("The gateway could not read this conversation; try again.")
-            host.tell_self(ConversationLoaded(conversation, error=error))
-        except Exception:
-            log.exception("%s failed to load a conversation", host.actor_urn)
-            error = InternalError("This conversation can't be read; the fault has been logged.")
-            host.tell_self(ConversationLoaded(conversation, error=error))
+        found = await read_or_error("conversation", self._read(conversation), self._host.actor_urn, log)
+        if isinstance(found, ServiceError):
+            self._host.tell_self(ConversationLoaded(conversation, error=found))
         else:
-            host.tell_self(ConversationLoaded(conversation, found[0] if found else None, newest))
+            self._host.tell_self(ConversationLoaded(conversation, *found))
+
+    async def _read(self, conversation: Conversation) -> tuple[tuple[int, int] | None, Newest | None]:
+        for stored in await self._host.store.fetch(_stored(conversation)):
+            return stored, await read_window(self._host.store, CONVERSATION, *stored)
+        return None, None
 
     def snapshot(self) -> list[dict[str, Any]]:
         """Show the conversations in memory, without their texts."""

@@ -7,12 +7,13 @@ from collections.abc import Callable
 
 from actors.conversations.archive import NOTHING, ZONE, Archive, Newest, read_window
 from actors.conversations.host import ChatHost
+from actors.conversations.loading import read_or_error
 from actors.engines.window import Window
-from actors.errors import InternalError, Overloaded, ServiceError, StorageUnavailable
+from actors.errors import Overloaded, ServiceError
 from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import MAILBOX_LIMIT, OwnTell
 from persistence.domains import ZoneRow
-from persistence.store import Store, StoreUnavailable
+from persistence.store import Store
 
 log = logging.getLogger("parley.domain")
 
@@ -56,17 +57,10 @@ class ZoneLoaded(OwnTell, frozen=True):
 
 async def load(host: ChatHost, zone: Zone, stored: AsyncFuture[None]) -> None:
     """Read the last messages of a zone, once all that was said there is `stored`, and tell the actor."""
-    try:
+
+    async def read() -> Newest:
         await stored
-        newest = await read_window(host.store, ZONE, zone.row.id, zone.row.last_seq)
-    except ServiceError as error:
-        host.tell_self(ZoneLoaded(zone, error=error))
-    except StoreUnavailable:
-        error = StorageUnavailable("The gateway could not read this zone; try again.")
-        host.tell_self(ZoneLoaded(zone, error=error))
-    except Exception:
-        log.exception("%s failed to load a zone", host.actor_urn)
-        error = InternalError("This zone can't be read; the fault has been logged.")
-        host.tell_self(ZoneLoaded(zone, error=error))
-    else:
-        host.tell_self(ZoneLoaded(zone, newest))
+        return await read_window(host.store, ZONE, zone.row.id, zone.row.last_seq)
+
+    found = await read_or_error("zone", read(), host.actor_urn, log)
+    host.tell_self(ZoneLoaded(zone, error=found) if isinstance(found, ServiceError) else ZoneLoaded(zone, newest=found))
