@@ -73,5 +73,15 @@ def gate(tmp_path: Path) -> Gate:
 
 
 @pytest.fixture
+def patient_ledgers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give ledgers in this process time for their statements, because a busy machine may stop them for a second.
+
+    What they do when a statement is late is shown by `test_patient_starts.py` and `test_take_over.py`.
+    """
+    monkeypatch.setattr("persistence.postgres.ledger_session.STATEMENT_S", 20.0)
+    monkeypatch.setattr("persistence.postgres.ledger.BEAT_S", 20.0)
+
+
+@pytest.fixture
 async def scene(sanic_client: Client, unique: str) -> Scene:
     return await set_scene(sanic_client, unique)

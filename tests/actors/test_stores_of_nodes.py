@@ -27,7 +27,7 @@ from server import prepare_sealer
 from tests.support.core import CHEAP, make_user
 from tests.support.stores import database_for, postgres_only
 
-pytestmark = postgres_only
+pytestmark = [postgres_only, pytest.mark.usefixtures("patient_ledgers")]
 
 TTL_S = 0.5
 LIMIT = 600

@@ -26,7 +26,7 @@ Joins = Callable[..., Awaitable[tuple[PostgresLedger, NodeRow]]]
 
 
 @pytest.fixture
-async def url(tmp_path: Path) -> str:
+async def url(tmp_path: Path, patient_ledgers: None) -> str:
     return await database_for(tmp_path / "parley.db")
 
 
