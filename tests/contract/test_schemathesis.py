@@ -27,7 +27,7 @@ OPTIONS = (
 @pytest.mark.parametrize(
     ("phases", "examples", "coverage_step"),
     [
-        ("examples,coverage,stateful", 2, 5),
+        ("examples,coverage,stateful", 2, 10),
         pytest.param("examples,coverage,fuzzing,stateful", 20, 1, marks=pytest.mark.soak),
     ],
 )

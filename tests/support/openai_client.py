@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
-from openai import AsyncOpenAI
+from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
 from tests.support.gateway import Client, GatewayProcess
 from tests.support.relay import passed_on
@@ -19,7 +19,7 @@ class RandomNode(httpx2.AsyncHTTPTransport):
     """Sends each request to a random one of several gateways."""
 
     def __init__(self, ports: Callable[[], Sequence[int]]) -> None:
-        super().__init__()
+        super().__init__(verify=False)  # no certificates are read, as in mcp_client.py
         self._ports = ports
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -32,6 +32,7 @@ async def openai_client(user: Client, base: str = "", **options: Any) -> AsyncIt
     """Open a client with a user's token; `base` is another address of the gateway, such as a proxy's."""
     if not base and isinstance(user.http.connector, SpreadConnector):
         options["http_client"] = httpx2.AsyncClient(transport=RandomNode(user.http.connector.ports))
+    options.setdefault("http_client", DefaultAsyncHttpxClient(verify=False))
     async with AsyncOpenAI(base_url=f"{base or user.base}/v1", api_key=user.token or "", **options) as client:
         yield client
 
