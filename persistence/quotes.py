@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Literal
 
-from persistence.store import Write
+from persistence.store import Query, Write
 
 Talk = Literal["conversation", "zone"]
 """The kind of stream that has a message: a private conversation, or a zone of a domain."""
@@ -17,6 +17,8 @@ NOTED_IN: dict[Talk, tuple[str, str]] = {
 
 UNSEEN = -1
 """The number of a source that the message does not show."""
+
+_WHITE_SPACE = "".join(char for char in map(chr, range(0x3001)) if char.isspace())
 
 
 def quote(position: int, conversation_id: int, seq: int, source: int, *, whole: bool = False) -> Write:
@@ -59,4 +61,19 @@ def _echo(said_in: Talk, id: int | str, seqs: Sequence[int], seq: int, since: in
         f" FROM {table} JOIN memories ON place = memory WHERE {stream} = ? AND seq IN @list_int(?)"
         f" ON CONFLICT (memory, {stream}, seq, source) DO UPDATE SET whole = 1",
         (since, seq, id, json.dumps(seqs)),
+    )
+
+
+def repeated(user_id: str, texts: Sequence[str]) -> Query[tuple[str, int]]:
+    """List the memories that private messages of a user with one of these texts quote: the text, and the memory.
+
+    The texts are without outer white space, and messages are compared so.
+    """
+    return Query(
+        "SELECT DISTINCT trim(messages.content, ?1) AS said, memory FROM conversations"
+        " @seek(quotes, quotes.conversation_id = conversations.id)"
+        " @seek(messages, messages.conversation_id = quotes.conversation_id AND messages.seq = quotes.seq)"
+        " WHERE conversations.user_id = ?2 AND trim(messages.content, ?1) IN @list_text(?3)",
+        (_WHITE_SPACE, user_id, json.dumps(texts, ensure_ascii=False)),
+        lambda row: (row[0], row[1]),
     )

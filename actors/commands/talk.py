@@ -3,8 +3,7 @@
 from __future__ import annotations  # nested functions would build theirs at each call
 
 import hashlib
-import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from msgspec import Struct, structs
@@ -25,6 +24,7 @@ from actors.calls.call import A, Call
 from actors.calls.conversation_targets import own_conversation
 from actors.calls.targets import has_access_to
 from actors.commands.chat_memories import memories_for_chat
+from actors.commands.client_histories import compared, plain, quoted_in
 from actors.conversations.conversation import ChatSent, RunBegun
 from actors.conversations.ids import conversation_id, number_of, run_of
 from actors.conversations.place import Beginning, Binding, ChatPlace, Earlier, RunKey
@@ -139,7 +139,7 @@ async def talk(call: Call, agent_id: str, saying: Saying) -> Talked:
     except HistoryMoved:
         if not saying.matches:
             raise
-        return await _said(call, agent_id, saying, _new_place(saying))
+        return await _said(call, agent_id, saying, await _new_place(call, saying))
 
 
 async def repeated(call: Call, agent_id: str, saying: Saying) -> Talked | None:
@@ -245,19 +245,20 @@ async def _place_of(call: Call, agent_id: str, saying: Saying) -> ChatPlace:
         for number, is_default in await store.fetch(conversations.place_bound_to(user_id, agent_id, saying.client_id)):
             bound_to = None if binding.asked is None else (saying.client_id, binding.asked)
             return ChatPlace(number, is_default, bound_to=bound_to)
-        return _new_place(saying)
+        return await _new_place(call, saying)
     if saying.matches and saying.earlier:
         row = await _matching(call, agent_id, saying)
         if row is not None:
             return ChatPlace(row.number, row.is_default, last_seq=row.last_seq)
-    return _new_place(saying)
+    return await _new_place(call, saying)
 
 
-def _new_place(saying: Saying) -> ChatPlace:
+async def _new_place(call: Call, saying: Saying) -> ChatPlace:
     earlier = saying.earlier
     cut = max(len(earlier) - IMPORTED, 0)
     opening = _opening(earlier[: cut + 1] or (Earlier("user", saying.content),))
-    begins = Beginning(earlier[cut:], opening, cut, _scope(saying), saying.earlier_names[cut:])
+    quoted = await quoted_in(call.core.store, call.user.user_id, earlier[cut:])
+    begins = Beginning(earlier[cut:], opening, cut, _scope(saying), saying.earlier_names[cut:], quoted)
     return ChatPlace(new_number(), begins=begins, binds=saying.client_id)
 
 
@@ -270,21 +271,13 @@ async def _matching(call: Call, agent_id: str, saying: Saying) -> ConversationRo
             continue
         messages = await store.fetch(conversations.page_before(row.number, _NEWEST, most))
         texts = [(one.role, one.content) for one in reversed(messages) if one.content.strip()]
-        if _compared(texts) == _compared(earlier[row.cut :]):
+        if compared(texts) == compared(earlier[row.cut :]):
             return row
     return None
 
 
-def _compared(messages: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    return [(role, _plain(text)) for role, text in messages]
-
-
-def _plain(text: str) -> str:
-    return unicodedata.normalize("NFC", text.strip())
-
-
 def _opening(messages: Sequence[Earlier]) -> str:
-    return key_digest(*[part for role, text in messages for part in (role, _plain(text))])
+    return key_digest(*[part for role, text in messages for part in (role, plain(text))])
 
 
 def _scope(saying: Saying) -> str:

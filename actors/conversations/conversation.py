@@ -20,7 +20,7 @@ from actors.idempotency.records import Receipt
 from actors.ids import new_id
 from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import Progress
-from persistence import conversation_copies, conversations, run_keys
+from persistence import conversation_copies, conversations, quotes, run_keys
 from persistence.agents import AgentRow
 from persistence.store import Store, Write
 
@@ -225,7 +225,8 @@ class Conversation:
         begun = conversations.begin_other(id, self.user_id, self.agent_id, opening=opening, cut=cut, scope=scope)
         given = zip(begins.names, self.imported, strict=False)
         names = [run_keys.name(name, message.id, id) for name, message in given if name]
-        return [begun, *[append(id, message) for message in self.imported], *names, *writes]
+        quoted = [quotes.quote(memory, id, place + 1, quotes.UNSEEN, whole=True) for place, memory in begins.quoted]
+        return [begun, *[append(id, message) for message in self.imported], *quoted, *names, *writes]
 
     def unit_stored(self) -> None:
         """Note that one of its units is stored."""

@@ -17,6 +17,7 @@ class Beginning(Struct, frozen=True):
 
     `opening` is a digest of the history's beginning, and `scope` of the end user; see `conversations.begin_other`.
     `names` are digests of the client's own ids of those messages, empty for one without; or there are none.
+    `quoted` are the memories, by position, that those messages quote, each with the place of its message in `earlier`.
     """
 
     earlier: tuple[Earlier, ...] = ()
@@ -24,6 +25,7 @@ class Beginning(Struct, frozen=True):
     cut: int = 0
     scope: str = ""
     names: tuple[str, ...] = ()
+    quoted: tuple[tuple[int, int], ...] = ()
 
 
 class Binding(NamedTuple):

@@ -632,6 +632,8 @@ KEPT_ANSWERS = (
     call(quotes.quote_in_zone, 3, "zon_1", 3, 0, whole=True),
     call(quotes.echo, 1, [2, 4], 4, 0),
     call(quotes.echo_in_zone, "zon_1", [1, 2], 3, 0),
+    call(quotes.repeated, "usr_1", ["You said: far", "far again", "Again?", "Hello"]),
+    call(quotes.repeated, "usr_2", ["You said: far"]),
     call(idempotency_records.quote, 1, "ses_1", KEY),
     call(idempotency_records.quote, 1, "ses_1", KEY),
     call(idempotency_records.quote, 9, "ses_1", KEY),

@@ -8,6 +8,7 @@ from openai import AsyncOpenAI, BadRequestError, NotFoundError, PermissionDenied
 from openai.types.chat import ChatCompletion
 
 from tests.support.gateway import Client
+from tests.support.memories import load
 from tests.support.openai_client import count_of, messages_of, openai_client
 from tests.support.operator import on_plan
 
@@ -79,6 +80,33 @@ async def test_a_regenerated_answer_begins_a_branch(openai: AsyncOpenAI, agent: 
     assert new != old
     assert await messages_of(user, old) == before
     assert await messages_of(user, new) == front_end.stored() == before
+
+
+async def test_a_censoring_reaches_the_branches_that_repeat_a_quote(
+    openai: AsyncOpenAI, agent: str, user: Client, unique: str
+):
+    bank = f"{unique}-bank"
+    (await user.command("MB_Create", vx={"name": bank, "description": "Codes"})).ok()
+    (await load(user, bank, "locker", "The locker code is quartz-7731.")).ok()
+    (await load(user, bank, "dog", "The dog is called Bertram.")).ok()
+    front_end = FrontEnd(openai, agent)
+    old = await front_end.say("What is the locker code?")
+    assert "quartz" in front_end.history[1]["content"]
+    front_end.history[1]["content"] += "\n"
+    await front_end.say("What is the dog called?")
+    branches: list[str] = []
+    for _ in range(2):
+        del front_end.history[3:]
+        branches.append(await front_end.ask_again())
+    branches.append(await front_end.say("Who is the cat?"))
+    assert len({old, *branches}) == 3
+    (await user.command("MB_Censor", target={"bank": bank}, vx={"name": "locker"})).ok()
+    for branch in branches:
+        said = await messages_of(user, branch)
+        assert said[1] == ("agent", "[censored]")
+        assert "Bertram" in said[3][1]
+    found = (await user.command("CV_Search", content="quartz")).ok()
+    assert not found.content
 
 
 async def test_a_changed_answer_begins_a_branch(openai: AsyncOpenAI, agent: str, user: Client):
