@@ -152,7 +152,8 @@ class BankActor(DurableActor):
             self._bank = None
             self.retire()
 
-        return self.commit_or_refuse(banks.delete(self.key), applied=applied, constraint_errors={ROWS: no_such_bank})
+        writes = (banks.delete(self.key), censoring.DUE)
+        return self.commit_or_refuse(*writes, applied=applied, constraint_errors={ROWS: no_such_bank})
 
     # attachments
 
@@ -262,8 +263,7 @@ class BankActor(DurableActor):
                 raise no_such_bank()
         else:
             bank = self._may(message.viewer, "read")
-        if self._recalling is None:
-            self._recalling = Recalling(self.key, self.store, self._residents)
+        self._recalling = self._recalling or Recalling(self.key, self.store, self._residents)
         return self._recalling.recall(self._view(message.viewer, bank), message)
 
     @handles(RemoveMemories)

@@ -64,7 +64,9 @@ def _bank_answer(view: BankView) -> Answer:
 async def destroy(call: Call) -> Answer:
     """MB_Destroy: remove a bank with all its memories."""
     view, viewer = await target_bank(call)
-    return await call.carry_out(BANK, view.row.id, DestroyBank(viewer), lambda _: Answer())
+    answer = await call.carry_out(BANK, view.row.id, DestroyBank(viewer), lambda _: Answer())
+    call.core.erasure.wake()
+    return answer
 
 
 async def list_banks(call: Call) -> Answer:

@@ -204,3 +204,13 @@ async def test_what_was_said_in_a_destroyed_place_is_found_nowhere(tmp_path: Pat
         assert await sizes(gateway) == [0, 0, 0, 0]
         async with erasing(gateway):
             await erased(tmp_path, SECRET, within_s=60)
+
+
+async def test_the_memories_of_a_destroyed_bank_are_gone_from_the_files(tmp_path: Path):
+    async with gateway_in(tmp_path) as gateway, erasing(gateway):
+        user = await CommandClient(gateway).register("ada")
+        await user.agent("scout")
+        (await user.command("MB_Create", vx=BANK | {"description": "Doors."})).ok()
+        (await user.command("MB_Load", target={"bank": "bank"}, vx=DOOR, content=f"The door is {SECRET}.")).ok()
+        (await user.command("MB_Destroy", target={"bank": "bank"})).ok()
+        await erased(tmp_path, SECRET, within_s=20)
