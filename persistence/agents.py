@@ -166,11 +166,17 @@ def set_stopped(agent_id: str, stopped_at: int | None) -> Write:
     )
 
 
+_NAME_LEFT = "online = 0, owner_id = NULL, description = '', profile = NULL"
+
+
 def destroy(agent_id: str, at: int) -> tuple[Write, ...]:
-    """End an agent: free its name, and remove it from its owner and from all rosters, banks, offers and selections."""
+    """End an agent: free its name, and remove it from its owner and from all rosters, banks, offers and selections.
+
+    Of its texts the row keeps the name, for what the agent said.
+    """
     return (
         Write(
-            "UPDATE agents SET destroyed_at = ?, online = 0, owner_id = NULL WHERE id = ? AND destroyed_at IS NULL",
+            f"UPDATE agents SET destroyed_at = ?, {_NAME_LEFT} WHERE id = ? AND destroyed_at IS NULL",
             (at, agent_id),
             rows=1,
         ),
@@ -189,10 +195,7 @@ def destroy_all_of(owner_id: str, at: int) -> tuple[Write, ...]:
         Write(f"DELETE FROM attachments WHERE agent_id IN {owned}", (owner_id,)),
         Write(f"DELETE FROM offers WHERE agent_id IN {owned}", (owner_id,)),
         Write(f"UPDATE credentials SET agent_id = NULL WHERE agent_id IN {owned}", (owner_id,)),
-        Write(
-            "UPDATE agents SET destroyed_at = ?, online = 0, owner_id = NULL WHERE owner_id = ?",
-            (at, owner_id),
-        ),
+        Write(f"UPDATE agents SET destroyed_at = ?, {_NAME_LEFT} WHERE owner_id = ?", (at, owner_id)),
     )
 
 

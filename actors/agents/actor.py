@@ -49,7 +49,7 @@ from actors.runtime.future import AsyncFuture
 from actors.runtime.notices import Announced, ReloadConcerning
 from actors.webhooks.outbox import Outbox
 from actors.wire import Record
-from persistence import agents, conversations, domains
+from persistence import agents, censoring, conversations, domains
 from persistence.agents import AgentRow
 from persistence.conversations import ConversationRow
 from persistence.store import ROWS, Store
@@ -207,6 +207,7 @@ class AgentActor(DurableActor):
         return self.commit(
             *domains.leave_all(self.key),
             *agents.destroy(self.key, now),
+            censoring.DUE,
             *self._outbox.emit(agent.owner_id, *deployment_event("deleted", agent), at=now),
             reply=lambda: view,
             applied=self.retire,

@@ -214,3 +214,19 @@ async def test_the_memories_of_a_destroyed_bank_are_gone_from_the_files(tmp_path
         (await user.command("MB_Load", target={"bank": "bank"}, vx=DOOR, content=f"The door is {SECRET}.")).ok()
         (await user.command("MB_Destroy", target={"bank": "bank"})).ok()
         await erased(tmp_path, SECRET, within_s=20)
+
+
+@pytest.mark.parametrize(
+    ("service", "body"),
+    [("AP_Destroy", {"target": {"agent": "scout"}}), ("US_Destroy", {"vx": {"secret": PASSWORD}})],
+)
+async def test_the_profile_of_a_destroyed_agent_is_gone_from_the_files(
+    tmp_path: Path, service: str, body: dict[str, Any]
+):
+    async with gateway_in(tmp_path) as gateway, erasing(gateway):
+        user = await CommandClient(gateway).register("ada")
+        vx = {"name": "scout", "description": "Paints it azure.", "profile": f"The door is {SECRET}."}
+        (await user.command("AP_Create", vx=vx)).ok()
+        (await user.command(service, **body)).ok()
+        for word in (SECRET, "azure"):
+            await erased(tmp_path, word, within_s=20)

@@ -114,3 +114,18 @@ async def test_where_nothing_is_named_by_a_star_nothing_changes(tmp_path: Path):
     with closing(sqlite3.connect(file)) as database:
         assert database.execute("SELECT name FROM memories ORDER BY place").fetchall() == [("*a",), ("a*",), ("*/1",)]
         assert database.execute("SELECT name FROM documents").fetchall() == [("**",)]
+
+
+async def test_of_agents_that_are_destroyed_already_only_the_names_are_left(tmp_path: Path):
+    file = tmp_path / "test.db"
+    await brought_to(file, tmp_path / "before", "only_names_of_destroyed_agents")
+    with closing(sqlite3.connect(file, isolation_level=None)) as database:
+        begin(database, banks=0)
+        gone = {"id": "agt_2", "name": "ghost", "name_key": "ghost", "description": "Haunts.", "profile": "A door."}
+        insert(database, "agents", **gone, access="agent", created_at=0, updated_at=0, destroyed_at=1)
+        database.execute("UPDATE agents SET description = 'Scouts.', profile = 'A way.' WHERE id = 'agt_1'")
+    await brought_to(file, tmp_path / "after", None)
+    with closing(sqlite3.connect(file)) as database:
+        left = database.execute("SELECT name, description, profile FROM agents ORDER BY id").fetchall()
+        assert left == [("scout", "Scouts.", "A way."), ("ghost", "", None)]
+        assert database.execute("SELECT due FROM erasure").fetchall() == [(1,)]
