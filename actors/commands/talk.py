@@ -24,7 +24,7 @@ from actors.calls.call import A, Call
 from actors.calls.conversation_targets import own_conversation
 from actors.calls.targets import has_access_to
 from actors.commands.chat_memories import memories_for_chat
-from actors.commands.client_histories import compared, plain, quoted_in
+from actors.commands.client_histories import compared, plain, quoted_in, redacted
 from actors.conversations.conversation import ChatSent, RunBegun
 from actors.conversations.ids import conversation_id, number_of, run_of
 from actors.conversations.place import Beginning, Binding, ChatPlace, Earlier, RunKey
@@ -263,17 +263,24 @@ async def _new_place(call: Call, saying: Saying) -> ChatPlace:
 
 
 async def _matching(call: Call, agent_id: str, saying: Saying) -> ConversationRow | None:
-    """Find the latest conversation whose whole text equals the client's history."""
+    """Find the latest conversation whose whole text equals the client's history, else one that it equalled once.
+
+    That is one in which replies were redacted since; the client still has their words, which must not be stored again.
+    """
     earlier, store, user_id = saying.earlier, call.core.store, call.user.user_id
     opening, least, most = _opening(earlier[:1]), len(earlier), len(earlier) + saying.silent
+    once: ConversationRow | None = None
     for row in await store.fetch(conversations.opened_with(user_id, agent_id, opening, _scope(saying), least, most)):
         if row.cut and row.opening != _opening(earlier[: row.cut + 1]):
             continue
         messages = await store.fetch(conversations.page_before(row.number, _NEWEST, most))
-        texts = [(one.role, one.content) for one in reversed(messages) if one.content.strip()]
-        if compared(texts) == compared(earlier[row.cut :]):
+        texts = compared([(one.role, one.content) for one in reversed(messages) if one.content.strip()])
+        told = compared(earlier[row.cut :])
+        if texts == told:
             return row
-    return None
+        if once is None and redacted(texts, told):
+            once = row
+    return once
 
 
 def _opening(messages: Sequence[Earlier]) -> str:

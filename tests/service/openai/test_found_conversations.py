@@ -82,6 +82,24 @@ async def test_a_regenerated_answer_begins_a_branch(openai: AsyncOpenAI, agent: 
     assert await messages_of(user, new) == front_end.stored() == before
 
 
+async def test_a_history_with_words_that_were_censored_goes_on_in_its_conversation(
+    openai: AsyncOpenAI, agent: str, user: Client, unique: str
+):
+    bank, question = f"{unique}-bank", "What is the locker code?"
+    (await user.command("MB_Create", vx={"name": bank, "description": "Codes"})).ok()
+    (await load(user, bank, "locker", "The locker code is quartz-7731.")).ok()
+    front_end, other = FrontEnd(openai, agent), FrontEnd(openai, agent)
+    first, second = await front_end.say(question), await other.say(question)
+    (await user.command("MB_Censor", target={"bank": bank}, vx={"name": "locker"})).ok()
+    del other.history[1:]
+    other.history.append({"role": "assistant", "content": "I have forgotten it."})
+    assert await other.say("What a pity!") not in (first, second)
+    assert "quartz" in front_end.history[1]["content"]
+    assert await front_end.say("Thank you!") == second
+    assert await front_end.say("Goodbye!") == second
+    assert not (await user.command("CV_Search", content="quartz")).ok().content
+
+
 async def test_a_censoring_reaches_the_branches_that_repeat_a_quote(
     openai: AsyncOpenAI, agent: str, user: Client, unique: str
 ):
