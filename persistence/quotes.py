@@ -64,16 +64,50 @@ def _echo(said_in: Talk, id: int | str, seqs: Sequence[int], seq: int, since: in
     )
 
 
+def quote_imported(position: int, conversation_id: int, seq: int, redacted: str) -> tuple[Write, ...]:
+    """Note that an imported message quotes a memory; it becomes `redacted` if that was censored since the read."""
+    return (
+        Write(
+            "INSERT INTO quotes (memory, conversation_id, seq, source, whole)"
+            " SELECT place, ?, ?, ?, 1 FROM memories WHERE place = ?",
+            (conversation_id, seq, UNSEEN, position),
+        ),
+        Write(
+            "UPDATE messages SET content = ? WHERE conversation_id = ? AND seq = ?"
+            " AND EXISTS (SELECT 1 FROM memories WHERE place = ? AND censored = 1)",
+            (redacted, conversation_id, seq, position),
+        ),
+    )
+
+
 def repeated(user_id: str, texts: Sequence[str]) -> Query[tuple[str, int]]:
     """List the memories that private messages of a user with one of these texts quote: the text, and the memory.
 
-    The texts are without outer white space, and messages are compared so.
+    Censored memories are left out. The texts are without outer white space, and messages are compared so.
     """
     return Query(
         "SELECT DISTINCT trim(messages.content, ?1) AS said, memory FROM conversations"
         " @seek(quotes, quotes.conversation_id = conversations.id)"
+        " @seek(memories, memories.place = quotes.memory AND memories.censored = 0)"
         " @seek(messages, messages.conversation_id = quotes.conversation_id AND messages.seq = quotes.seq)"
         " WHERE conversations.user_id = ?2 AND trim(messages.content, ?1) IN @list_text(?3)",
         (_WHITE_SPACE, user_id, json.dumps(texts, ensure_ascii=False)),
+        lambda row: (row[0], row[1]),
+    )
+
+
+def redacted(user_id: str, answered: Sequence[str]) -> Query[tuple[str, str]]:
+    """List the redacted replies in a user's private conversations to one of these texts: the text, and the reply.
+
+    The texts are compared as by `repeated`.
+    """
+    return Query(
+        "SELECT DISTINCT trim(said.content, ?1) AS answered, messages.content FROM conversations"
+        " @seek(quotes, quotes.conversation_id = conversations.id)"
+        " @seek(memories, memories.place = quotes.memory AND memories.censored = 1)"
+        " @seek(messages, messages.conversation_id = quotes.conversation_id AND messages.seq = quotes.seq)"
+        " JOIN messages AS said ON said.conversation_id = quotes.conversation_id AND said.seq = quotes.seq - 1"
+        " WHERE conversations.user_id = ?2 AND trim(said.content, ?1) IN @list_text(?3)",
+        (_WHITE_SPACE, user_id, json.dumps(answered, ensure_ascii=False)),
         lambda row: (row[0], row[1]),
     )

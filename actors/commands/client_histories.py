@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from actors.conversations.place import Earlier
 from persistence import quotes
@@ -56,3 +57,21 @@ async def quoted_in(store: Store, user_id: str, earlier: Sequence[Earlier]) -> t
             replies.setdefault(text.strip(), []).append(place)
     found = await store.fetch(quotes.repeated(user_id, list(replies))) if replies else []
     return tuple([(place, memory) for text, memory in found for place in replies[text]])
+
+
+async def with_redactions(store: Store, user_id: str, earlier: Sequence[Earlier]) -> tuple[Earlier, ...]:
+    """Return a user's history with the replies that a censoring has redacted, as they are stored now.
+
+    A reply is known by the message before it, and by what is left of its words.
+    """
+    places: dict[str, list[int]] = {}
+    for place, (before, (role, _)) in enumerate(pairwise(earlier), 1):
+        if role == "agent":
+            places.setdefault(before.text.strip(), []).append(place)
+    found = await store.fetch(quotes.redacted(user_id, list(places))) if places else []
+    told = list(earlier)
+    for answered, reply in sorted(found, key=lambda row: len(row[1])):  # of several, the one with most words left
+        for place in places[answered]:
+            if _stands_for(("agent", plain(reply)), ("agent", plain(earlier[place].text))):
+                told[place] = Earlier("agent", reply)
+    return tuple(told)

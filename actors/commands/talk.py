@@ -24,7 +24,7 @@ from actors.calls.call import A, Call
 from actors.calls.conversation_targets import own_conversation
 from actors.calls.targets import has_access_to
 from actors.commands.chat_memories import memories_for_chat
-from actors.commands.client_histories import compared, plain, quoted_in, redacted
+from actors.commands.client_histories import compared, plain, quoted_in, redacted, with_redactions
 from actors.conversations.conversation import ChatSent, RunBegun
 from actors.conversations.ids import conversation_id, number_of, run_of
 from actors.conversations.place import Beginning, Binding, ChatPlace, Earlier, RunKey
@@ -257,8 +257,10 @@ async def _new_place(call: Call, saying: Saying) -> ChatPlace:
     earlier = saying.earlier
     cut = max(len(earlier) - IMPORTED, 0)
     opening = _opening(earlier[: cut + 1] or (Earlier("user", saying.content),))
-    quoted = await quoted_in(call.core.store, call.user.user_id, earlier[cut:])
-    begins = Beginning(earlier[cut:], opening, cut, _scope(saying), saying.earlier_names[cut:], quoted)
+    store, user_id = call.core.store, call.user.user_id
+    told = await with_redactions(store, user_id, earlier[cut:])
+    quoted = await quoted_in(store, user_id, told)
+    begins = Beginning(told, opening, cut, _scope(saying), saying.earlier_names[cut:], quoted)
     return ChatPlace(new_number(), begins=begins, binds=saying.client_id)
 
 

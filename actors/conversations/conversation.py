@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -22,6 +23,7 @@ from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import Progress
 from persistence import conversation_copies, conversations, quotes, run_keys
 from persistence.agents import AgentRow
+from persistence.censoring import REDACTED
 from persistence.store import Store, Write
 
 WAITING_LIMIT = 32
@@ -225,8 +227,8 @@ class Conversation:
         begun = conversations.begin_other(id, self.user_id, self.agent_id, opening=opening, cut=cut, scope=scope)
         given = zip(begins.names, self.imported, strict=False)
         names = [run_keys.name(name, message.id, id) for name, message in given if name]
-        quoted = [quotes.quote(memory, id, place + 1, quotes.UNSEEN, whole=True) for place, memory in begins.quoted]
-        return [begun, *[append(id, message) for message in self.imported], *quoted, *names, *writes]
+        notes = [quotes.quote_imported(memory, id, place + 1, REDACTED) for place, memory in begins.quoted]
+        return [begun, *[append(id, message) for message in self.imported], *chain(*notes), *names, *writes]
 
     def unit_stored(self) -> None:
         """Note that one of its units is stored."""

@@ -111,6 +111,23 @@ async def test_a_message_may_quote_what_was_removed_meanwhile(store: Store):
     assert await rows(store, "SELECT content FROM messages") == [("384,400 km",)]
 
 
+async def test_an_imported_message_that_quotes_what_was_censored_meanwhile_is_redacted(store: Store):
+    for place, name in ((1, "moon"), (2, "sun"), (3, "star")):
+        await keep(store, place, name, f"The {name} is far away.")
+    await store.commit(Unit(censoring.censor("bnk_1", Choice(name="moon"), 1)))
+    await store.commit(Unit(memories.remove("bnk_1", Choice(name="star"))))
+    for memory in (1, 2, 3):
+        text = f"Memory {memory} is far away."
+        said = conversations.append_marked(
+            7, memory, f"msg_{memory}", "agent", "scout", text, None, 0, "imported", None
+        )
+        await store.commit(Unit((said, *quotes.quote_imported(memory, 7, memory, censoring.REDACTED))))
+    texts = "SELECT content FROM messages ORDER BY seq"
+    assert await rows(store, texts) == [("[censored]",), ("Memory 2 is far away.",), ("Memory 3 is far away.",)]
+    await store.commit(Unit(censoring.censor("bnk_1", Choice(name="sun"), 2)))
+    assert await rows(store, texts) == [("[censored]",), ("[censored]",), ("Memory 3 is far away.",)]
+
+
 async def test_an_answer_isn_t_kept_with_what_was_censored_while_it_was_made(store: Store):
     for place, name in ((1, "moon"), (2, "sun"), (3, "star")):
         await keep(store, place, name, f"The {name} is far away.")

@@ -100,6 +100,31 @@ async def test_a_history_with_words_that_were_censored_goes_on_in_its_conversati
     assert not (await user.command("CV_Search", content="quartz")).ok().content
 
 
+async def test_a_message_edited_after_a_censoring_brings_no_censored_words_back(
+    openai: AsyncOpenAI, agent: str, user: Client, unique: str
+):
+    bank = f"{unique}-bank"
+    (await user.command("MB_Create", vx={"name": bank, "description": "Codes"})).ok()
+    (await load(user, bank, "locker", "The locker code is quartz-7731.")).ok()
+    (await load(user, bank, "dog", "The dog is called Bertram.")).ok()
+    front_end = FrontEnd(openai, agent)
+    old = await front_end.say("What is the locker code?")
+    for text in ("What is the dog called?", "Thank you!"):
+        assert await front_end.say(text) == old
+    (await user.command("MB_Censor", target={"bank": bank}, vx={"name": "locker"})).ok()
+    del front_end.history[4:]
+    assert "quartz" in front_end.history[1]["content"]
+    branch = await front_end.say("Goodbye!")
+    assert branch != old
+    said, before = await messages_of(user, branch), await messages_of(user, old)
+    assert said[:4] == before[:4]
+    assert said[1] == ("agent", f"From the bank {bank}: “[censored]”")
+    assert "Bertram" in said[3][1]
+    assert await front_end.say("Once more!") == branch
+    (await user.command("MB_Censor", target={"bank": bank}, vx={"name": "dog"})).ok()
+    assert "Bertram" not in str(await messages_of(user, branch))
+
+
 async def test_a_censoring_reaches_the_branches_that_repeat_a_quote(
     openai: AsyncOpenAI, agent: str, user: Client, unique: str
 ):
