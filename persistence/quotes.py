@@ -42,6 +42,30 @@ def _quote(into: str, *params: int | str) -> Write:
     )
 
 
+def pass_on(removed: Sequence[int], position: int) -> tuple[Write, ...]:
+    """Give the notes of memories that are about to be removed to another memory, for the censoring of that one."""
+    params = (position, json.dumps(removed))
+    return (
+        *[
+            Write(
+                f"INSERT INTO {table} (memory, {stream}, seq, source, whole)"
+                f" SELECT @typed(?, bigint), {stream}, seq, source, max(whole) FROM {table}"
+                f" WHERE memory IN @list_int(?) GROUP BY {stream}, seq, source"
+                f" ON CONFLICT (memory, {stream}, seq, source)"
+                f" DO UPDATE SET whole = @greatest({table}.whole, excluded.whole)",
+                params,
+            )
+            for table, stream in NOTED_IN.values()
+        ],
+        Write(
+            "INSERT INTO kept_quotes (memory, credential_id, key_hash)"
+            " SELECT DISTINCT @typed(?, bigint), credential_id, key_hash FROM kept_quotes"
+            " WHERE memory IN @list_int(?) ON CONFLICT DO NOTHING",
+            params,
+        ),
+    )
+
+
 def echo(conversation_id: int, seqs: Sequence[int], seq: int, since: int) -> Write:
     """Note that a message may repeat the quotes of these messages; fails if one was redacted at or after `since`."""
     return _echo("conversation", conversation_id, seqs, seq, since)

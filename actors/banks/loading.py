@@ -10,7 +10,7 @@ from actors.errors import NotPermitted
 from actors.ids import new_id, new_number
 from actors.slices import Steps
 from actors.text import answer_kinds, tokenizer
-from persistence import documents, memories, search_index
+from persistence import documents, memories, quotes, search_index
 from persistence.banks import BankRow
 from persistence.memories import MemoryRow, Part
 from persistence.search_index import CountedTerms, IndexedText, counted
@@ -124,5 +124,8 @@ def replacing(bank: BankRow, message: LoadMemory, now: int) -> tuple[tuple[Memor
         else:
             writes.append(memories.replace(memory, part))
     writes += search_index.add(bank.collection, texts)
-    writes += [memories.remove_uncensored(memory.position) for memory in before.values()]
+    removed = [memory.position for memory in before.values()]
+    if removed:
+        writes += quotes.pass_on(removed, loaded[0].position)
+    writes += map(memories.remove_uncensored, removed)
     return tuple(loaded), writes

@@ -719,6 +719,8 @@ CENSORED = (
     call(quotes.echo, 1, [2], 3, 301),
     call(quotes.redacted, "usr_1", ["Again?", f"Hello, {OTHER_SIDE}"]),
     call(quotes.quote_imported, 1, 1, 3, "[censored]"),
+    call(quotes.pass_on, [1, 2], 3),
+    call(quotes.pass_on, [9], 3),
     call(memories.remove_uncensored, 1),
     call(memories.remove_uncensored, 6),
     call(censoring.censor, "bnk_1", CHOICES[-1], 301),

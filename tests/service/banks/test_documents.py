@@ -363,3 +363,24 @@ async def test_no_document_that_was_accepted_is_lost_with_a_crash(tmp_path: Path
             user = await client.log_on("ada-lovelace")
             records = [await done(user, document_id) for document_id in ids]
             assert {(record["status"], record["parts"]) for record in records} == {("ready", records[0]["parts"])}
+
+
+@pytest.mark.parametrize("into", ["another number of parts", "one memory"])
+async def test_a_censoring_reaches_quotes_of_memories_that_a_load_replaced(user: Client, bank: str, into: str):
+    word = "quartz-7731"
+    if into == "one memory":
+        await hand_in(user, "notes", f"{LONG}\n\nThe locker code is {word}.")
+        (await load(user, bank, "notes")).ok()
+    else:
+        (await load(user, bank, "notes", content=f"The locker code is {word}.")).ok()
+        await hand_in(user, "notes", LONG)
+    key = {"Idempotency-Key": "locker"}
+    said = (await user.command("AP_Chat", content="What is the locker code?", headers=key)).ok().content[1]
+    assert word in said["content"]
+    await load(user, bank, "notes", **({"content": "It is lost."} if into == "one memory" else {}))
+    assert word in str((await user.command("AP_History")).ok().content)
+    (await user.command("MB_Censor", target={"bank": bank}, vx={"name": "notes"})).ok()
+    (message,) = (await user.command("AP_History", page={"limit": 1})).ok().content
+    assert word not in str(message)
+    assert "[censored]" in message["content"]
+    assert (await user.command("AP_Chat", content="What is the locker code?", headers=key)).ok().content == []
