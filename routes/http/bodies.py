@@ -5,13 +5,8 @@ from typing import Any, cast
 
 import orjson
 from sanic import Request
-from sanic.exceptions import PayloadTooLarge
 
 from actors.errors import BodyTooLarge, MalformedBody, WrongMediaType
-
-MAX_DISCARDED_BYTES = 16 * 2**20
-"""Bytes of an oversized body that are read after its answer: closing a connection with unread bytes may lose the
-answer (RFC 9112, 9.6)."""
 
 MAX_DEPTH = 128
 """Levels of objects and arrays in a body. orjson reads more of them than it writes, and answers repeat parts of it."""
@@ -39,15 +34,10 @@ async def received_body(request: Request) -> bytes:
     """Receive the body within the time limit of `StrictHttp`.
 
     Raises:
-        RequestTimeout: the body did not arrive in time.
+        PayloadTooLarge: it is larger than the limit of bodies.
+        RequestTimeout: it did not arrive in time.
     """
-    stream: Any = request.stream
-    try:
-        await request.receive_body()
-    except PayloadTooLarge:
-        # Sanic reads on after its answer, but only up to the limit of bodies
-        stream.request_max_size = stream.protocol.request_max_size = MAX_DISCARDED_BYTES
-        raise
+    await request.receive_body()
     return request.body
 
 

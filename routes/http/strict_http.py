@@ -15,9 +15,11 @@ from sanic.http import Http, Stage
 
 from actors.errors import BodyTooLarge, RequestTimeout, ServiceError
 from routes.http.answers import http_date, request_id_of
-from routes.http.bodies import MAX_DISCARDED_BYTES
 from routes.http.head import read_head, require_whole_lines, target_of
 
+MAX_DISCARDED_BYTES = 16 * 2**20
+"""Bytes of a body that are read after its answer: closing a connection with unread bytes may lose the answer (RFC
+9112, 9.6)."""
 LINGER_S = 1.0
 """Seconds for which a refused connection is still read, so that its answer is not lost (RFC 9112, 9.6)."""
 MAX_CHUNK_LINE_BYTES = 256
@@ -41,7 +43,7 @@ class StrictHttp(_Http):
     The request time-out covers a head from its first byte, and once more the body from the end of the head.
     """
 
-    __slots__ = ("_begun", "_chunks", "_deadline", "_extension_bytes", "_refusal", "_waited")
+    __slots__ = ("_begun", "_chunks", "_deadline", "_extension_bytes", "_max_body_bytes", "_refusal", "_waited")
     request_body: Any
     response_func: Any
     recv_buffer: bytearray
@@ -52,12 +54,14 @@ class StrictHttp(_Http):
         self._begun = 0.0
         self._chunks = 0
         self._extension_bytes = 0
+        self._max_body_bytes: int = protocol.request_max_size
         self._refusal: ServiceError | None = None
         self._waited = False
         self._receive_more = self._receive_in_time
 
     def init_for_request(self) -> None:
         """Wait for a request; only the time-out of idle connections limits this."""
+        self.protocol.request_max_size = self._max_body_bytes
         _Http.init_for_request(self)
         self._deadline = None
         self._chunks = self._extension_bytes = 0
@@ -104,6 +108,8 @@ class StrictHttp(_Http):
         answer.headers["date"] = http_date()
         if self.protocol.ending and not self.recv_buffer:  # a pipelined request is answered too
             self.keep_alive = False
+        if self.request_body:  # Sanic reads it on after the answer, but only up to the limit of bodies
+            self.request_max_size = self.protocol.request_max_size = MAX_DISCARDED_BYTES
         streamed = not end_stream and not getattr(answer, "body", None) and "content-length" not in answer.headers
         if streamed and self.request.version == "1.0":
             await self._answer_until_close(data)

@@ -204,6 +204,26 @@ async def test_who_sends_two_mebibytes_before_reading_still_reads_the_answer(use
         assert await reader.read() == b""
 
 
+BEFORE_THE_BODY = {
+    "no such route": ("/nothing", 404),
+    "wrong method": ("/api/health", 405),
+    "OpenAI, no credential": ("/v1/chat/completions", 401),
+    "A2A, no credential": ("/a2a/scout", 401),
+    "AG-UI, no credential": ("/ag-ui/scout", 401),
+}
+
+
+@pytest.mark.parametrize(("path", "http"), BEFORE_THE_BODY.values(), ids=BEFORE_THE_BODY.keys())
+async def test_who_sends_eight_mebibytes_reads_an_answer_that_needs_no_body(user: Client, path: str, http: int):
+    async with connected(user.base) as (reader, writer):
+        writer.write(raw_post(path, b"x" * 8 * LIMIT))
+        await asyncio.wait_for(writer.drain(), 10)
+        assert (await read_answer(reader)).http == http
+        writer.write(raw_post(BUS, padded(LIMIT + 1)))  # the next request has the usual limit
+        await asyncio.wait_for(writer.drain(), 10)
+        assert (await read_answer(reader)).refused(1004, 413).http == 400
+
+
 # cut off
 
 
