@@ -24,13 +24,14 @@ class MockDeployment(Body):
     user_id: RequiredReference = Field(description="The id of the user that it concerns.")
     action: Annotated[Literal["created", "updated", "deleted"], BlankIsMissing]
     deployment_id: RequiredReference
-    data: dict[str, Any] = Field(default_factory=dict, description="Free-form.")
+    data: dict[str, Any] | None = Field(None, description="Free-form.")
 
 
 async def mock_agent_deployment(request: RouteCall) -> RouteReply:
     """Emit a deployment event without a deployment."""
     core, sent = request.call.core, request.body
-    if len(orjson.dumps(sent.data)) > MAX_DATA_BYTES:
+    data: dict[str, Any] = sent.data or {}
+    if len(orjson.dumps(data)) > MAX_DATA_BYTES:
         raise InvalidField(f"Invalid value of data: it is larger than {MAX_DATA_BYTES:,} bytes as JSON.")
     if not await core.store.fetch(users.by_id(sent.user_id)):
         raise NotFound("There is no user of this id; `user_id` is the `usr_` id that US_Read answers, not the name.")
@@ -40,7 +41,7 @@ async def mock_agent_deployment(request: RouteCall) -> RouteReply:
         "deployment_id": sent.deployment_id,
         "action": sent.action,
         "agent": None,
-        "data": sent.data,
+        "data": data,
     }
     writes = core.outbox.emit(sent.user_id, f"agent.deployment.{sent.action}", told, event_id=event_id)
     await core.store.commit(Unit(writes))

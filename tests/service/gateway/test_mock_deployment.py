@@ -63,6 +63,15 @@ async def test_a_mock_is_checked(nobody: Client, unique: str, change: dict[str, 
     assert answer.refused(code, http).http == http
 
 
+async def test_a_mock_without_data_has_none(nobody: Client, gateway: GatewayProcess, unique: str):
+    body = {"user_id": await user_id(nobody, unique), "action": "created", "deployment_id": "d"}
+    for more in ({}, {"data": None}):
+        answer = await nobody.request("POST", PATH, json=body | more, headers=SECRET)
+        assert answer.http == 202
+        ((data,),) = await read(gateway, "SELECT data FROM events WHERE id = ?", answer.body["event_id"])
+        assert orjson.loads(data)["data"] == {}
+
+
 async def test_a_mock_says_that_it_takes_a_user_s_id_not_its_name(nobody: Client):
     body = {"user_id": "lovelace", "action": "created", "deployment_id": "d"}
     note = (await nobody.request("POST", PATH, json=body, headers=SECRET)).refused(3000, 404).note

@@ -84,6 +84,13 @@ async def test_a_key_without_expiry_has_none(owner: Client):
     assert (await make_key(owner, expires_in_days=None))[0]["expires_at"] is None
 
 
+async def test_null_scopes_are_absent_ones(owner: Client):
+    members = ("services", "agents", "banks", "domains", "read_only", "admin")
+    made, key = await make_key(owner, scopes=dict.fromkeys(members))
+    assert made["scopes"] == dict.fromkeys(members[:4]) | {"read_only": False, "admin": False}
+    (await key.command("US_Update", vx={"description": "changed"})).ok()
+
+
 @pytest.mark.parametrize(
     ("body", "code"),
     [
