@@ -4,18 +4,15 @@ import uuid
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
-import orjson
 from pydantic import Field
 
 from actors.calls.request import BlankIsMissing, Body, RequiredReference
-from actors.errors import InvalidField, NotFound
+from actors.errors import NotFound
+from actors.webhooks.outbox import check_size
 from persistence import users
 from persistence.store import Unit
 from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.openapi.schemas import record, text
-
-MAX_DATA_BYTES = 250_000
-"""Limit of `data` in bytes of JSON, so that an event's body stays within 256 KiB."""
 
 
 class MockDeployment(Body):
@@ -30,20 +27,19 @@ class MockDeployment(Body):
 async def mock_agent_deployment(request: RouteCall) -> RouteReply:
     """Emit a deployment event without a deployment."""
     core, sent = request.call.core, request.body
-    data: dict[str, Any] = sent.data or {}
-    if len(orjson.dumps(data)) > MAX_DATA_BYTES:
-        raise InvalidField(f"Invalid value of data: it is larger than {MAX_DATA_BYTES:,} bytes as JSON.")
-    if not await core.store.fetch(users.by_id(sent.user_id)):
-        raise NotFound("There is no user of this id; `user_id` is the `usr_` id that US_Read answers, not the name.")
-    event_id = str(uuid.uuid4())
-    told = {
+    kind = f"agent.deployment.{sent.action}"
+    told: dict[str, Any] = {
         "user_id": sent.user_id,
         "deployment_id": sent.deployment_id,
         "action": sent.action,
         "agent": None,
-        "data": data,
+        "data": sent.data or {},
     }
-    writes = core.outbox.emit(sent.user_id, f"agent.deployment.{sent.action}", told, event_id=event_id)
+    check_size(kind, told)
+    if not await core.store.fetch(users.by_id(sent.user_id)):
+        raise NotFound("There is no user of this id; `user_id` is the `usr_` id that US_Read answers, not the name.")
+    event_id = str(uuid.uuid4())
+    writes = core.outbox.emit(sent.user_id, kind, told, event_id=event_id)
     await core.store.commit(Unit(writes))
     core.directory.deliver((core.outbox.woken(sent.user_id),))
     return RouteReply({"event_id": event_id}, HTTPStatus.ACCEPTED)

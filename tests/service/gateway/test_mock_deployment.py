@@ -54,7 +54,7 @@ async def test_a_mock_stores_the_event_that_it_answers(
         ({"user_id": "usr_nobody"}, 3000, 404),
         ({"action": "destroyed"}, 1003, 400),
         ({"data": [1]}, 1003, 400),
-        ({"data": {"x": "x" * 260_000}}, 1003, 400),
+        ({"data": {"x": "x" * 262_144}}, 1003, 400),
     ],
 )
 async def test_a_mock_is_checked(nobody: Client, unique: str, change: dict[str, Any], code: int, http: int):
@@ -70,6 +70,15 @@ async def test_a_mock_without_data_has_none(nobody: Client, gateway: GatewayProc
         assert answer.http == 202
         ((data,),) = await read(gateway, "SELECT data FROM events WHERE id = ?", answer.body["event_id"])
         assert orjson.loads(data)["data"] == {}
+
+
+async def test_the_largest_mock_is_stored_and_one_byte_more_is_refused(nobody: Client, unique: str):
+    body = {"user_id": await user_id(nobody, unique), "action": "created", "deployment_id": "d"}
+    event = {"id": str(UUID(int=0)), "type": "agent.deployment.created", "created_at": "2026-11-20T10:00:00.000Z"}
+    room = 262_144 - len(orjson.dumps({**event, "data": {**body, "agent": None, "data": {"x": ""}}}))
+    for length, http in ((room, 202), (room + 1, 400)):
+        answer = await nobody.request("POST", PATH, json=body | {"data": {"x": "x" * length}}, headers=SECRET)
+        assert answer.http == http
 
 
 async def test_a_mock_says_that_it_takes_a_user_s_id_not_its_name(nobody: Client):
