@@ -19,6 +19,7 @@ NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]{1,62}[A-Za-z0-9]$"
 
 SECRET_MIN = 8
 _NO_NUL = r"^[^\x00]*$"
+_NUL_IN_JSON = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 _name = re.compile(NAME_PATTERN)
 
 
@@ -119,8 +120,8 @@ def parse(body: dict[str, Any], members: Members = MEMBERS) -> TPSRequest:
         raise refusal_of(error) from None
 
 
-def checked(model: type[B], body: dict[str, Any]) -> B:
-    """Check a gateway route's body like `parse`.
+def checked(model: type[B], body: dict[str, Any], as_sent: bytes = b"") -> B:
+    """Check a gateway route's body like `parse`; its JSON `as_sent` tells whether free-form members have a NUL.
 
     Raises:
         InvalidField: the note names the path of up to ten unknown members, or else of up to ten wrong ones.
@@ -128,9 +129,13 @@ def checked(model: type[B], body: dict[str, Any]) -> B:
     """
     _members_of(model).require_known(body)
     try:
-        return model.model_validate(body)
+        valid = model.model_validate(body)
     except ValidationError as error:
         raise refusal_of(error) from None
+    if b"\\u0000" in as_sent and _NUL_IN_JSON.search(as_sent):  # members of other types have been checked
+        for name in (name for name, value in valid if isinstance(value, dict)):
+            raise InvalidField(f"Invalid value of {name}: a text must not contain NUL.")
+    return valid
 
 
 @cache

@@ -42,7 +42,6 @@ from routes.http.internal_auth import InternalAuth
 if TYPE_CHECKING:
     from routes.gateway.passing_on import GatewayPassage
 
-
 Served = tuple[int, HttpAnswer | None]
 
 
@@ -147,7 +146,8 @@ class GatewayRoutes:
             await next_turn(body)
         args = arrival.args()
         received = Received(arrival.whole_header, args, body)
-        parsed = route.parse(received) if route.parse else (route.body or sent) and checked(route.body or Body, sent)
+        model = route.body or (Body if sent else None)
+        parsed = route.parse(received) if route.parse else model and checked(model, sent, body)
         if iscoroutine(parsed):
             parsed = await parsed
         asked = route.query and _asked(route.query, args)

@@ -224,6 +224,23 @@ async def test_who_sends_eight_mebibytes_reads_an_answer_that_needs_no_body(user
         assert (await read_answer(reader)).refused(1004, 413).http == 400
 
 
+FREE_FORM = {
+    "/api/webhooks/test": ("data", {"event_type": "webhook.test"}),
+    "/api/documents": ("metadata", {"name": "notes", "content": "text"}),
+    "/api/mcp/tools/invoke": ("arguments", {"tool": "no.tool"}),
+}
+
+
+@pytest.mark.parametrize("path", FREE_FORM)
+async def test_no_text_of_a_free_form_object_has_a_nul(user: Client, path: str):
+    member, body = FREE_FORM[path]
+    for value in ({"x": "a\0"}, {"\0": 1}, {"x": [{"y": "\\\0"}]}):
+        answer = await user.request("POST", path, json=body | {member: value})
+        assert f"{member}: a text must not contain NUL" in answer.refused(1003, 400).note
+    answer = await user.request("POST", path, json=body | {member: {"x": "a backslash: \\u0000"}})
+    assert answer.http == (404 if member == "arguments" else 202)
+
+
 # cut off
 
 
