@@ -9,7 +9,7 @@ from sanic import Request
 from actors.calls.call import Call
 from actors.calls.known_members import Members
 from actors.calls.request import MEMBERS
-from routes.http.event_stream import EVENT_STREAM
+from routes.http.event_stream import takes_events
 
 
 class BusRequest(Struct):
@@ -40,4 +40,4 @@ class BusRequest(Struct):
     @property
     def wants_events(self) -> bool:
         """Whether the client asks for server-sent events."""
-        return EVENT_STREAM in (self.header("accept") or "")
+        return takes_events(self.header("accept"))

@@ -62,7 +62,19 @@ async def test_aliases_stream_too_and_other_commands_don_t(user: Client, name: s
     assert (await user.command("AP_Read", headers={"Accept": "text/event-stream"})).ok().profile
 
 
-@pytest.mark.parametrize("accept", ["application/json", "*/*", ""])
+@pytest.mark.parametrize(
+    "accept", ["Text/Event-Stream", "application/json;q=0.5,text/event-stream;q=0.9", "text/event-stream;q=0.1"]
+)
+async def test_events_may_be_asked_for_in_any_spelling(user: Client, name: str, accept: str):
+    await user.agent(name)
+    headers = user.headers({"Accept": accept})
+    async with user.http.post(f"{user.base}{BUS}/agent/chat", json={"content": "Hello"}, headers=headers) as response:
+        assert response.content_type == "text/event-stream"
+
+
+@pytest.mark.parametrize(
+    "accept", ["application/json", "*/*", "", "text/event-stream;q=0", "a/b;q=1, text/event-stream; q=0.00, */*"]
+)
 async def test_without_asking_for_events_a_chat_is_answered_as_json(user: Client, name: str, accept: str):
     await user.agent(name)
     (await user.command("AP_Chat", content="Hello", headers={"Accept": accept})).ok()
