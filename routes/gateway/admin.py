@@ -32,8 +32,8 @@ class UsersAsked(Query):
     """Query parameters of the list of users."""
 
     prefix: str = Field("", max_length=200, description="Only users whose names begin like this, in any case.")
-    role: Role | None = Field(None, description="Only users with this role.")
-    state: State | None = Field(None, description="Only users in this state.")
+    role: Annotated[Role | None, BlankIsMissing] = Field(None, description="Only users with this role.")
+    state: Annotated[State | None, BlankIsMissing] = Field(None, description="Only users in this state.")
     limit: int = Field(50, ge=1, le=200, description="Users on a page.")
     cursor: str | None = Field(None, max_length=500, description="`next` of the page before.")
 

@@ -43,6 +43,7 @@ async def test_users_are_listed_by_prefix_role_and_state(cast: Cast, operator: C
         ({"state": "suspended"}, names[2:3]),
         ({"state": "active"}, [*names[:2], names[3]]),
         ({"state": "active", "role": "user"}, names[3:]),
+        ({"state": "", "role": " "}, names),
     ):
         assert [user["name"] for user in await users(operator, prefix=unique, **query)] == expected
     assert LISTED in [user["name"] for user in await users(operator, role="operator", prefix=LISTED)]
