@@ -112,11 +112,12 @@ async def send_piece(request: Request, stream: Any, piece: bytes) -> None:
 
 
 def _headers_of(request: Request) -> list[tuple[bytes, bytes]]:
-    """Return the headers in ASGI's form, with trimmed values (RFC 9110, 5.5)."""
+    """Return the headers in ASGI's form, with trimmed values (RFC 9110, 5.5); no Accept takes all (12.5.1)."""
     sent: Any = request.headers
     listed = [
         (str(name).lower().encode("latin-1"), str(value).strip(_OPTIONAL_SPACE).encode("latin-1", "replace"))
         for name, value in sent.items()
         if str(name).lower() != "content-type"
     ]
-    return [*listed, (b"content-type", b"application/json")]
+    accept = [] if "accept" in sent else [(b"accept", b"*/*")]
+    return [*listed, *accept, (b"content-type", b"application/json")]

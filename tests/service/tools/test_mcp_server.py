@@ -15,6 +15,7 @@ from routes.mcp.tools import TOOLS
 from tests.support.gateway import PASSWORD, Client, GatewayProcess
 from tests.support.mcp_client import ACCEPT, MODES, Mode, bearer, call, connected, refused, sent, tool_call
 from tests.support.operator import on_plan, set_plan
+from tests.support.wire import raw_post, send_raw
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 WITH_USERS = "/mcp?groups=user"
@@ -328,6 +329,12 @@ async def test_media_types_and_sizes_are_checked_as_everywhere(sanic_client: Cli
     headers = {"Content-Type": "application/json", **ACCEPT}
     (await sanic_client.request("POST", "/mcp", data=large, headers=headers)).refused(1004, 413)
     assert (await sent(sanic_client, PING, {"Accept": "text/html"})).http == 406
+
+
+async def test_a_request_without_accept_takes_any_answer(sanic_client: Client):
+    answer = await send_raw(sanic_client.base, raw_post("/mcp", orjson.dumps(PING)))
+    assert answer.http == 200
+    assert answer.body == {"jsonrpc": "2.0", "id": PING["id"], "result": {}}
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "https://evil.example:8000", "null", "nonsense"])
