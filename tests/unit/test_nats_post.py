@@ -15,6 +15,7 @@ from actors.runtime.cluster.nats_client import DirectClient, DirectParser, Messa
 from actors.runtime.cluster.nats_post import NatsPost
 from actors.runtime.cluster.parts import PART_BYTES, Gap, Joining, Joinings, split
 from actors.runtime.cluster.post import Lost, NotReached
+from actors.runtime.cluster.replies import Replies
 from tests.support import nats
 from tests.support.nats import NatsServer
 from tests.support.posts import Served
@@ -103,6 +104,39 @@ async def test_what_waits_for_a_node_is_lost_when_that_node_was_disconnected(pai
     with pytest.raises(Lost, match="was disconnected"):
         await asyncio.wait_for(anext(waiting), 30)
     await pair.answers()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # nats-py leaves refused streams open
+async def test_what_waits_for_a_node_is_lost_while_that_node_is_disconnected(pair: Pair) -> None:
+    waiting = pair.one.request("two", "slow", b"", timeout_s=60)
+    assert await anext(waiting) == b"begun"
+    pair.links[1].cut()
+    with pytest.raises(Lost, match="was disconnected"):
+        await asyncio.wait_for(anext(waiting), 10)
+    pair.links[1].mend()
+    await pair.answers()
+    gc.collect()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # nats-py leaves refused streams open
+async def test_what_waits_for_a_node_whose_link_hangs_is_lost_and_the_next_is_refused_at_once(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Replies, "PROBED_AFTER", 2)
+    monkeypatch.setattr(Replies, "SILENT_AFTER", 8)
+    waiting = pair.one.request("two", "slow", b"", timeout_s=60)
+    assert await anext(waiting) == b"begun"
+    late = asyncio.ensure_future(anext(waiting))
+    done, _ = await asyncio.wait({late}, timeout=3)
+    assert not done, "a node that has nothing to say yet is no silent one"
+    pair.links[1].stall()
+    with pytest.raises(Lost, match="nothing comes"):
+        await asyncio.wait_for(late, 10)
+    with pytest.raises(NotReached, match="nothing comes"):
+        await asyncio.wait_for(pair.one.call("two", "echo", b"", timeout_s=60), 1)
+    pair.links[1].mend()
+    await pair.answers()
+    gc.collect()
 
 
 async def test_a_link_that_hangs_is_noticed_by_pings(pair: Pair) -> None:

@@ -24,10 +24,11 @@ from urllib.parse import urlsplit
 from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 
+from actors.runtime.cluster.nats_answer import FRAME, LAST_FRAME, LOST, NOT_REACHED, ONLY_FRAME, WHOLE, Answer
 from actors.runtime.cluster.nats_client import DirectClient, Message
 from actors.runtime.cluster.parts import HEADER, PART_BYTES, Gap, Joining, Joinings, split
 from actors.runtime.cluster.post import Handler, Lost, NotReached
-from actors.runtime.cluster.replies import Replies, Reply, carry_out
+from actors.runtime.cluster.replies import SILENT, Replies, Reply, carry_out
 
 log = logging.getLogger("parley.cluster")
 
@@ -40,11 +41,9 @@ SETTLE_S = 2.0
 
 NODE = re.compile(r"[A-Za-z0-9_-]+")
 
-# Kinds of messages: a whole body of a request or topic; and of an answer.
-WHOLE, FRAME, LAST_FRAME, END, NOT_REACHED, LOST = range(1, 7)
-
-ONLY_FRAME = HEADER.pack(LAST_FRAME, 0)
-"""How the only message of an answer begins."""
+PROBE = "probe"
+"""A subject that no node serves, so that each answers at once."""
+PROBE_S = 60.0
 
 
 class NatsPost:
@@ -67,7 +66,7 @@ class NatsPost:
         self._handlers: dict[bytes, Handler] = {}
         self._followers: dict[str, list[Callable[[bytes], None]]] = {}
         self._topics: dict[str, Subscription] = {}
-        self._replies = Replies()
+        self._replies = Replies(self._probe)
         self._requests = Joinings()
         self._published = itertools.count()
         self._serving: set[asyncio.Task[None]] = set()
@@ -183,10 +182,16 @@ class NatsPost:
         if not self.connected:
             self._replies.end(reply, NotReached("there is no connection to NATS"))
             return reply
+        if subject != PROBE and self._replies.is_silent(node):
+            self._replies.end(reply, NotReached(SILENT))
+            return reply
         to, inbox = f"parley.n.{node}.{subject}".encode(), self._inbox + b"%d" % reply.number
         for message in split(WHOLE, body):
             self._send(to, message, inbox)
         return reply
+
+    def _probe(self, node: str) -> None:
+        self._ask(node, PROBE, b"", PROBE_S)
 
     def _answered(self, message: Message) -> None:
         subject, _, data = message
@@ -195,7 +200,9 @@ class NatsPost:
             return
         if not data:
             self._replies.end(reply, NotReached("the other node is not connected"))
+            self.lose(reply.node)  # it has lost the frames of its answers, too
             return
+        self._replies.heard(reply.node)
         if reply.joining is None and data.startswith(ONLY_FRAME):
             reply.put(data[HEADER.size :])
             self._replies.end(reply)
@@ -230,7 +237,7 @@ class NatsPost:
 
     def _requested(self, message: Message) -> None:
         subject, inbox, data = message
-        answer = _Answer(partial(self._send, inbox))
+        answer = Answer(partial(self._send, inbox))
         handler = self._handlers.get(subject[subject.rindex(b".") + 1 :])
         if handler is None or self._closing:
             answer.end(NotReached("the other node does not serve this"))
@@ -292,43 +299,6 @@ class NatsPost:
     def _send(self, subject: bytes, message: bytes, reply: bytes = b"") -> None:
         if self.connected:  # what waits for a connection would arrive after it was given up
             self._nats.send(subject, message, reply)
-
-
-class _Answer:
-    """Sends the frames of one answer. A frame waits for the end of the loop's turn, so that its end may go with it."""
-
-    __slots__ = ("_held", "_number", "_send")
-
-    def __init__(self, send: Callable[[bytes], None]) -> None:
-        self._send = send
-        self._number = 0
-        self._held: bytes | None = None
-
-    def send(self, frame: bytes) -> None:
-        self._flush()
-        self._held = frame
-        asyncio.get_running_loop().call_soon(self._flush)
-
-    def end(self, error: Exception | None) -> None:
-        if error is None and self._held is not None:
-            held, self._held = self._held, None
-            self._emit(LAST_FRAME, held)
-            return
-        self._flush()
-        if error is None:
-            self._emit(END, b"")
-        else:
-            self._emit(NOT_REACHED if isinstance(error, NotReached) else LOST, str(error).encode())
-
-    def _flush(self) -> None:
-        if self._held is not None:
-            held, self._held = self._held, None
-            self._emit(FRAME, held)
-
-    def _emit(self, kind: int, body: bytes) -> None:
-        for message in split(kind, body, self._number):
-            self._number += 1
-            self._send(message)
 
 
 def _run(coroutine: Coroutine[Any, Any, None], _: object = None) -> None:

@@ -12,6 +12,7 @@ from actors.runtime.cluster.post import Handler, Lost, NotReached
 log = logging.getLogger("parley.cluster")
 
 LATE = "the other node did not answer in time"
+SILENT = "nothing comes from the other node"
 
 
 class Reply(AsyncIterator[bytes]):
@@ -72,14 +73,24 @@ class Reply(AsyncIterator[bytes]):
 
 
 class Replies:
-    """The open requests of one node, with one timer for all their deadlines."""
+    """The open requests of one node, with one timer for all their deadlines.
+
+    Args:
+        probe: sends a node a request that it answers at once, where the post does not notice by itself that nothing
+            arrives from a node any more. One that answers nothing for long is silent until it is heard again.
+    """
 
     TICK_S = 0.25
+    PROBED_AFTER, SILENT_AFTER = 8, 32
+    """Ticks without a sign of a node for which something waits. A pause of this process is one tick, and no silence."""
 
-    def __init__(self) -> None:
+    def __init__(self, probe: Callable[[str], None] | None = None) -> None:
         self._open: dict[int, Reply] = {}
         self._last_number = 0
         self._ticking = False
+        self._probe = probe
+        self._unheard: dict[str, int] = {}  # ticks since a sign of each node for which something waits
+        self._silent: set[str] = set()
 
     def __len__(self) -> int:
         return len(self._open)
@@ -93,6 +104,20 @@ class Replies:
             asyncio.get_running_loop().call_later(min(timeout_s, self.TICK_S), self._tick)
         return reply
 
+    def is_silent(self, node: str) -> bool:
+        """Return whether a node has not been heard for long; if so it is probed."""
+        if node not in self._silent:
+            return False
+        if self._probe is not None and node not in self._unheard:
+            self._unheard[node] = 0
+            self._probe(node)
+        return True
+
+    def heard(self, node: str) -> None:
+        """Note a sign of a node."""
+        self._silent.discard(node)
+        self._unheard.pop(node, None)
+
     def get(self, number: int) -> Reply | None:
         """Return the reply of an open request; None if it has ended."""
         return self._open.get(number)
@@ -103,7 +128,12 @@ class Replies:
         reply.end(error)
 
     def lose(self, note: str, node: str | None = None) -> None:
-        """Fail all that waits for a node with Lost, or all that waits at all."""
+        """Fail all that waits for a node with Lost, or all that waits at all; a new request to it is tried."""
+        for silent in list(self._silent if node is None else (node,)):
+            self.heard(silent)
+        self._lose(note, node)
+
+    def _lose(self, note: str, node: str | None) -> None:
         for reply in [reply for reply in self._open.values() if node in (None, reply.node)]:
             self.end(reply, Lost(note))
 
@@ -111,9 +141,22 @@ class Replies:
         now = monotonic()
         for reply in [reply for reply in self._open.values() if now >= reply.deadline]:
             self.end(reply, Lost(LATE))
+        if self._probe is not None:
+            self._look_for_silence(self._probe)
         self._ticking = bool(self._open)
         if self._ticking:
             asyncio.get_running_loop().call_later(self.TICK_S, self._tick)
+
+    def _look_for_silence(self, probe: Callable[[str], None]) -> None:
+        waited_for = {reply.node for reply in self._open.values()}
+        self._unheard = {node: self._unheard.get(node, 0) + 1 for node in waited_for}
+        for node, ticks in list(self._unheard.items()):
+            if ticks >= self.SILENT_AFTER:
+                del self._unheard[node]
+                self._silent.add(node)
+                self._lose(SILENT, node)
+            elif ticks % self.PROBED_AFTER == 0:
+                probe(node)
 
 
 async def carry_out(
