@@ -8,6 +8,7 @@ import orjson
 from sanic import Request
 
 from actors.calls.call import Call
+from actors.errors import Overloaded
 from routes.bus.server_sent_events import begin_events, named_event
 from routes.http.answers import REPLAYED, RUN_ID, HttpAnswer, status_of
 from routes.http.background import BackgroundTasks
@@ -93,12 +94,16 @@ async def stream_chat(
         while event is not None:
             await response.send(event)
             event = await events.get()
+        status = None
         if failed is not None:
             error = as_service_error(failed)
-            code = error.internal_code
-            await response.send(named_event("error", orjson.dumps(status_of(error)), event_id(END)))
+            code, status = error.internal_code, status_of(error)
         elif whole is not None:
-            await response.send(named_event("error", orjson.dumps(orjson.loads(whole.body)["status"]), event_id(END)))
+            status = orjson.loads(whole.body)["status"]
+        if status is not None:
+            may_go_on = status["internal_code"] == Overloaded.internal_code  # as when only the way to its node was lost
+            last = "" if may_go_on else END
+            await response.send(named_event("error", orjson.dumps(status), event_id(last)))
         await response.eof()
         return code, None
     finally:  # after a disconnect the command goes on alone

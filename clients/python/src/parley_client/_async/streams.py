@@ -72,7 +72,10 @@ class AsyncChatStream:
     def _made(self, event: ServerSentEvent, response: httpx2.Response) -> ChatDelta | ChatDone | None:
         data = event.members()
         if event.type == "error":
-            raise refused(data, response.headers.get("X-Request-Id"))
+            error = refused(data, response.headers.get("X-Request-Id"))
+            if self.run is not None and event.id.isdigit():  # no last event: the run may go on
+                raise Passing(error, response)
+            raise error
         if event.type == "response":
             answer = answer_of(data, response.headers)
             return ChatDone(answer.item(Message), answer.item(Message, 1))
