@@ -61,6 +61,8 @@ async def call_agent(request: RouteCall) -> RouteReply:
     require_service_in_scope(request.call)
     if not operation.mutates:
         request.call.waive_receipt()
+        if request.stream is not None:
+            request.stream.goes_on = False
     agent = (await agent_named(request.call, request.params["agent"])).row
     result = await operation.run(Asked(request, agent, params, partial(_event, sent.id)))
     return RouteReply() if result is STREAMED else RouteReply(jsonrpc.result(sent.id, result))

@@ -26,14 +26,14 @@ class GatewayPassage:
         """Go on only if the home of a request is here.
 
         Open routes that change something are limited by address. An operator's routes run where they arrive, and so do
-        streams without end.
+        streamed reads: they end with their connection.
 
         Raises:
             Elsewhere: it is on another node.
             NoCredential, InvalidCredential: the route needs a credential, and there is none, or an unknown one.
         """
         home, credential = None, credential_of(arrival.header)
-        if route.endless:
+        if route.streams and not route.mutates:
             return
         if route.entrance == "member" or (route.entrance == "guest" and credential is not None):
             home = await self._forwarding.away(credential)

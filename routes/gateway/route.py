@@ -120,13 +120,14 @@ class Route:
         parse: reads the body, after admission and count, into `RouteCall.body`, or returns a coroutine of that; may
             raise a ServiceError. The body is received as with `reads_body`.
         named: the names of the entities in a parsed body, for the audit row; those of the path are added.
-        streams: True if its answer may be streamed; a change goes on when its client disconnects.
+        streams: True if its answer may be streamed; a change goes on when its client disconnects, and a read runs at
+            the node of its connection, with which it ends.
         counts: False for a read that the quota doesn't count.
         fast: whether a request with this body may take the fast path, which answers it whole, as JSON; None for never.
         repeatable: True for a change that may be carried out again after another node was lost with it, because a
             repeat finds the first one; it ignores Idempotency-Key.
-        endless: True for a streamed read without end. It runs at the node of its connection, and the quota doesn't
-            count one that is taken up again with Last-Event-ID.
+        endless: True for a streamed read without end. The quota doesn't count one that is taken up again with
+            Last-Event-ID.
         repeats: True if its query parameters may be repeated; their values are joined by commas.
         may_only_read: True for a change that some bodies don't ask for; its handler checks an API key's scopes again,
             with `Call.mutates` as the body says.

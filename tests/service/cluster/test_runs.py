@@ -1,13 +1,17 @@
 """Runs on three nodes: chatting, reading, following and cancelling, each through any node."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
+from actors.agents.messages import RunHeard
+from actors.agents.runs_under_way import RunUnderWay
 from actors.core import CoreOptions
 from actors.runtime.cluster.shards import shard_of
+from actors.runtime.future import AsyncFuture
 from parley_client import AsyncParley, ChatDelta, ChatDone
 from tests.gateways.gate import Gate
 from tests.gateways.scripted import ScriptedEngine
@@ -92,6 +96,47 @@ async def test_followers_see_the_end_of_a_run_whose_node_died(nodes: Nodes, entr
     assert ([event.name for event in rest], rest[-1].id) == (["error"], "3.end")
     run = await run_of(client, chat.run)
     assert (run["state"], run["error"]) == ("failed", rest[-1].data)
+
+
+FOLLOWED = [("GET", 0), ("GET", 1), ("GET", 2), ("A2A", 2), ("JSON-RPC", 1)]
+"""Ways to follow a run, and the node of the connection: the agent's, the reader's home, or neither."""
+
+
+@pytest.mark.parametrize(("way", "entry"), FOLLOWED)
+async def test_readers_that_went_away_listen_no_more(
+    entries: Entries, tmp_path: Path, way: str, entry: int, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("actors.agents.runs_under_way.LONGEST_WAIT_S", 0.2)
+    listening: list[int] = []
+
+    def listen(run: RunUnderWay, after: int, wait_s: float) -> RunHeard | AsyncFuture[RunHeard]:
+        listening.append(after)
+        return heard(run, after, wait_s)
+
+    heard = RunUnderWay.listen
+    monkeypatch.setattr(RunUnderWay, "listen", listen)
+    guest, gate = await guest_of_an_agent(entries), Gate(tmp_path / "gate")
+    client = guest.through[entry]
+    async with chatting(client, f"say:one wait:{gate} say:two") as chat:
+        await chat.next()
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "SubscribeToTask", "params": {"id": chat.run}}
+        method, path, body = {
+            "GET": ("GET", f"/api/runs/{chat.run}/events", None),
+            "A2A": ("GET", f"/a2a/scout-agent/tasks/{chat.run}:subscribe", None),
+            "JSON-RPC": ("POST", "/a2a/scout-agent", asked),
+        }[way]
+        headers = client.headers({"A2A-Version": "1.0"})
+        for _ in range(3):
+            response = await client.http.request(method, client.base + path, json=body, headers=headers)
+            assert response.status == 200
+            response.close()
+        await asyncio.sleep(1)
+        assert listening
+        listening.clear()
+        await asyncio.sleep(0.6)
+        assert listening == []
+        gate.open()
+        await chat.rest()
 
 
 async def test_a_run_whose_stream_was_lost_on_the_way_is_followed_to_its_end(
