@@ -13,6 +13,7 @@ from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import Envelope
 from actors.runtime.notices import Notifier
 from actors.runtime.pykka_actor import PykkaActor
+from persistence.store import StoreUnavailable
 
 log = logging.getLogger("parley.actors")
 _incarnations = itertools.count(1)
@@ -173,6 +174,8 @@ class Lifecycle(PykkaActor):
     async def _end(self) -> None:
         try:
             await self.on_end()
+        except StoreUnavailable as error:
+            log.warning("%s ended without its last state stored: %s", self.actor_urn, error)
         except Exception:
             log.exception("%s failed to end", self.actor_urn)
 

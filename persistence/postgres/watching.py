@@ -55,7 +55,7 @@ class Watch:
         try:
             reason = await self._reason_to_end()
         except Exception as error:
-            reason = f"the database does not answer ({error or type(error).__name__})"
+            reason = f"the database does not answer ({str(error) or type(error).__name__})"
         log.error("%s: a connection to it counts as lost", reason)
         if self._lost is not None:
             self._lost()

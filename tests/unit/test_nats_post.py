@@ -237,6 +237,14 @@ async def test_a_start_without_a_server_says_so() -> None:
     assert "secret" not in str(refused.value)
 
 
+async def test_a_start_with_a_server_that_does_not_answer_says_so(server: NatsServer) -> None:
+    server.signal(signal.SIGSTOP)
+    post = NatsPost(server.url, connect_s=0.5)
+    with pytest.raises(ConnectionError, match=r"no connection to NATS at .*: TimeoutError"):
+        await post.start("one")
+    server.signal(signal.SIGCONT)
+
+
 async def test_a_start_with_a_wrong_password_says_so() -> None:
     async with nats.running({"authorization": "{user: parley, password: secret}"}) as server:
         said = ""

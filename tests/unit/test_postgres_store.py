@@ -534,7 +534,7 @@ async def far(link: Link, url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIte
 
 
 async def test_a_server_that_hangs_is_noticed_and_used_again_when_it_goes_on(
-    link: Link, far: PostgresStore, monkeypatch: pytest.MonkeyPatch
+    link: Link, far: PostgresStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
     monkeypatch.setattr(watching, "PROBE_S", 0.5)
     link.stall()
@@ -547,6 +547,7 @@ async def test_a_server_that_hangs_is_noticed_and_used_again_when_it_goes_on(
             await far.commit(count(2))
         with pytest.raises(StoreUnavailable):
             await reading
+    assert "the database does not answer (TimeoutError)" in caplog.text
     link.mend()
     async with asyncio.timeout(30):
         await takes_units(far)

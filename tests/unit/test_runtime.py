@@ -14,7 +14,7 @@ from actors.runtime.future import AsyncFuture
 from actors.runtime.local_directory import LocalDirectory
 from actors.runtime.mailbox import MAILBOX_LIMIT, Ask, Envelope, Tell
 from actors.runtime.notices import Reload
-from persistence.store import Store
+from persistence.store import Store, StoreUnavailable
 from tests.support.disk import (
     Counter,
     Disk,
@@ -496,6 +496,19 @@ async def test_a_fault_in_on_end_does_not_keep_the_key_from_starting_anew():
     troupe.directory.deliver([Reload("scribe", ("a",))])
     assert await troupe.ask(Say("second")) == ["second"]
     await troupe.directory.close(1)
+
+
+async def test_a_last_state_that_the_store_does_not_take_is_told_in_one_line(caplog: pytest.LogCaptureFixture):
+    class Touching(Scribe):
+        async def on_end(self) -> None:
+            raise StoreUnavailable("the database can't be reached")
+
+    troupe = Troupe(Touching)
+    await troupe.ask(Say("first"))
+    await troupe.directory.close(1)
+    (record,) = [record for record in caplog.records if "ended without its last state" in record.message]
+    assert record.message.endswith(": the database can't be reached")
+    assert record.exc_info is None
 
 
 # Futures and pykka's own references

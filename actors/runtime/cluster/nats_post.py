@@ -91,7 +91,7 @@ class NatsPost:
             await self._nats.close()
             reason = self._trouble or error
             raise ConnectionError(
-                f"no connection to NATS at {self._address}: {reason or type(reason).__name__}"
+                f"no connection to NATS at {self._address}: {str(reason) or type(reason).__name__}"
             ) from error
         if self._nats.max_payload < PART_BYTES + HEADER.size:
             allowed = self._nats.max_payload
