@@ -117,7 +117,7 @@ async def follow(call: Call) -> Stream:
     """ZN_Stream: subscribe to a zone, beginning with the events after the last one that the caller got."""
     view, zone = await target_zone(call)
     user, store = call.user, call.core.store
-    after = None if call.last_event_id is None else _number(call.last_event_id, LAST_EVENT_ID)
+    after = _number(call.last_event_id, LAST_EVENT_ID) if call.last_event_id else None
     reader = call.core.streams.subscribe(view.row.id, zone.id, user.user_id, user.credential_id)
     try:
         view, zone = await target_zone(call)  # again: a reader put out from here on is notified

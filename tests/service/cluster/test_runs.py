@@ -130,8 +130,9 @@ async def test_readers_that_went_away_listen_no_more(
             response = await client.http.request(method, client.base + path, json=body, headers=headers)
             assert response.status == 200
             response.close()
-        assert listening
         async with asyncio.timeout(30):
+            while not listening:
+                await asyncio.sleep(0.01)
             while listening:
                 listening.clear()
                 await asyncio.sleep(1)  # five times the longest wait

@@ -72,6 +72,12 @@ async def test_who_comes_back_is_not_counted_again(workspace: Workspace):
     assert await used() == before + 2, "the first stream and this US_Read"
 
 
+async def test_an_empty_last_event_id_counts_as_none(workspace: Workspace):
+    async with following(workspace.owner, workspace.domain, "") as follower:
+        (await post(workspace.guest, workspace.domain, "new")).ok()
+        assert await follower.texts(1) == ["new"]
+
+
 async def test_who_comes_back_misses_nothing_after_a_zone_was_destroyed(tmp_path: Path):
     async with running(tmp_path / "data") as gateway, gateway.client() as client:
         owner, guest = await client.register("lovelace"), await client.register("babbage")
