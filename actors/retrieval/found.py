@@ -68,6 +68,8 @@ def judged(
 ) -> list[Found]:
     """Rank texts by their gains, best first, and judge the best ones; among equals, the higher number first.
 
+    For the best one, its score counts, too.
+
     Args:
         judge: tells whether they answer the question.
         texts: the number of texts that were searched.
@@ -92,7 +94,7 @@ def judged(
                 else min(MOST_BESIDE, gain / rarity(texts, having[term]), replaced.get(term, 1.0))
                 for term, gain in gains.items()
             }
-        ranked.append(Found(number, score, *judge.judge(covered)))
+        ranked.append(Found(number, score, *judge.judge(covered, 0.0 if ranked else score)))
     if len(ranked) > 1 and any(one.answers for one in ranked[1:]):
         _judge_by_parts_before(ranked, [place_of(one.number) for one in ranked])
     return ranked

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from actors.retrieval.found import LONGER_BY, MAX_RELATIVES, RELATIVE, Found, beginning, judged, shares_of
 from actors.retrieval.question import Judge, Question
-from actors.retrieval.ranking import IN_CONTEXT, K1, B, Gains, Matched, best_of, factors, in_order, rarity
+from actors.retrieval.ranking import IN_CONTEXT, K1, B, Gains, Matched, best_of, factors, highest, in_order, rarity
 from actors.retrieval.ranking import in_context as with_context
 from actors.text import tokenizer
 from actors.text.answer_kinds import ASKED, ASKS
@@ -174,7 +174,8 @@ class Index:
             return []
         self._searches += 1
         judge = question.judging(max(len(self._texts), among), having)
-        if answering and not judge.judge(dict.fromkeys(having, 1.0))[1]:
+        most = highest([one[2] for one in known], question.raising, self._postings) if answering else 0.0
+        if answering and not judge.judge(dict.fromkeys(having, 1.0), most)[1]:
             return []
         leading = known[: self._leading(known)]
         own, places = self._own(leading), self._places
@@ -207,8 +208,8 @@ class Index:
         texts, asked = self._texts, frozenset(terms)
         found: list[Found] = []
         for score, number in best:
-            present = asked.intersection(texts[number].terms)
-            found.append(Found(number, score, *judge.judge_whole([term for term in terms if term in present])))
+            has = asked.intersection(texts[number].terms).__contains__
+            found.append(Found(number, score, *judge.judge_whole(filter(has, terms), 0.0 if found else score)))
         return found
 
     def sure(self, question: Question, limit: int, *, among: int = 0) -> list[Found]:
@@ -288,10 +289,9 @@ class Index:
         begun = beginning(term)
         if not begun:
             return []
-        postings = self._postings
-        found = [known for known in tokenizer.beginnings(term) if known in postings]
+        found = [known for known in tokenizer.beginnings(term) if known in self._postings]
         if self._in_order is None:
-            self._in_order = sorted(postings)
+            self._in_order = sorted(self._postings)
         first = bisect_left(self._in_order, begun)
         for other in islice(self._in_order, first, first + MAX_RELATIVES):
             if not other.startswith(begun):

@@ -2,7 +2,9 @@
 
 A text answers a question if it accounts for enough of the question's terms, by weight. Words that nearly every question
 has ("long", "must", "need") weigh little: "How long must sourdough be proofed?" is about sourdough and proofing. Among
-many texts, a term weighs by its rarity, and one that none of them has weighs most: what is asked for is not there.
+many texts, a term weighs by its rarity, and one that none of them has weighs most: what is asked for is not there. The
+best text needs less of them if it has a high score, as one that the person asked about says, with a number for "How
+many?".
 """
 
 import re
@@ -20,7 +22,7 @@ from actors.text.tokenizer import lexicon
 MAYBE: Final = 0.34
 """The smallest share of a question's terms, by weight, that an answer among few texts accounts for."""
 
-MAYBE_OF_MANY: Final = 0.57
+MAYBE_OF_MANY: Final = 0.6
 """The same among many texts, where terms weigh by their rarity."""
 
 SURE: Final = 0.51
@@ -30,6 +32,7 @@ _LOG_FEW = log(40)  # texts, among which the rarity of a term says nothing
 _LOG_MANY = log(300)
 _MAX_ASKED = 6.0  # terms that an answer to a long question has to account for
 _MOST_RARE = 3.0  # the same among many texts, in weights by rarity
+_MOST_STRONG = 2.6  # the same, for their product with the score in rarest terms
 _LIGHT = 0.3  # the weight of a word that says little about the subject
 OTHER_FORM: Final = 0.8
 """The share of a term that a text has in another form."""
@@ -136,9 +139,10 @@ class Question:
         if trust <= 0:
             for term, weight in self.terms.items():
                 weights[term] = weight / of_terms, answer_weights[term] / of_answers, 0.0
-            return Judge(weights, 0.0)
+            return Judge(weights, 0.0, 0.0)
         trust = min(trust, 1.0)
-        little, much = 1 - trust, trust / rarity(texts, 0)
+        rarest = rarity(texts, 0)
+        little, much = 1 - trust, trust / rarest
         total = 0.0
         for term, weight in self.terms.items():
             of_answer = answer_weights[term]
@@ -146,7 +150,8 @@ class Question:
             weights[term] = weight / of_terms, of_answer / of_answers, by_rarity
             total += by_rarity
         most = _MAX_ASKED + trust * (_MOST_RARE - _MAX_ASKED)
-        return Judge(weights, min(total, most) * (MAYBE + trust * (MAYBE_OF_MANY - MAYBE)))
+        enough = min(total, most) * (MAYBE + trust * (MAYBE_OF_MANY - MAYBE))
+        return Judge(weights, enough, min(total, _MOST_STRONG) * rarest)
 
     def reading(self, text: str) -> Steps[tuple[float, bool]]:
         """Read a text; return its share of the question's terms and whether it answers the question.
@@ -175,22 +180,26 @@ def _weighed(weights: Mapping[str, float], covered: Mapping[str, float]) -> floa
 class Judge:
     """Tells of texts whether they answer a question."""
 
-    __slots__ = ("_enough", "_weights")
+    __slots__ = ("_enough", "_strong", "_weights")
 
-    def __init__(self, weights: dict[str, tuple[float, float, float]], enough: float) -> None:
+    def __init__(self, weights: dict[str, tuple[float, float, float]], enough: float, strong: float) -> None:
         """Make a judge.
 
         Args:
             weights: of each term, its parts of the share and of what an answer needs, and its weight by rarity.
             enough: the smallest sum of weights by rarity of an answer.
+            strong: the smallest product of this sum and the score of an answer with a smaller sum.
         """
         self._weights = weights
-        self._enough = enough
+        self._enough = enough - _ROUNDING
+        self._strong = strong
 
-    def judge(self, covered: Mapping[str, float]) -> tuple[float, bool]:
+    def judge(self, covered: Mapping[str, float], score: float) -> tuple[float, bool]:
         """Return the share of the question's terms that a text accounts for, and whether it answers the question.
 
-        `covered`: the terms that the text accounts for, each with the share of it, 0 to 1.
+        Args:
+            covered: the terms that the text accounts for, each with the share of it, 0 to 1.
+            score: the text's if it is the best, else 0.
         """
         share = answering = rare = 0.0
         weights = self._weights
@@ -199,9 +208,10 @@ class Judge:
             share += of_share * part
             answering += of_answer * part
             rare += by_rarity * part
-        return min(share, 1.0), answering >= MAYBE - _ROUNDING and rare >= self._enough - _ROUNDING
+        enough = rare >= self._enough or rare * score >= self._strong
+        return min(share, 1.0), enough and answering >= MAYBE - _ROUNDING
 
-    def judge_whole(self, terms: Iterable[str]) -> tuple[float, bool]:
+    def judge_whole(self, terms: Iterable[str], score: float) -> tuple[float, bool]:
         """Do the same as `judge` for a text that accounts for the whole of each of these terms."""
         share = answering = rare = 0.0
         weights = self._weights
@@ -210,7 +220,8 @@ class Judge:
             share += of_share
             answering += of_answer
             rare += by_rarity
-        return min(share, 1.0), answering >= MAYBE - _ROUNDING and rare >= self._enough - _ROUNDING
+        enough = rare >= self._enough or rare * score >= self._strong
+        return min(share, 1.0), enough and answering >= MAYBE - _ROUNDING
 
 
 def in_another_form(missing: list[str], has: frozenset[str]) -> Steps[set[str]]:

@@ -15,7 +15,7 @@ and those that end with a question are lowered. The constants are tuned on the d
 confirmed by a fourth (docs/decisions, "answers are found by what came before their questions").
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from math import log
@@ -170,6 +170,23 @@ def factors(
     for number in spoken:
         found[number] = found.get(number, 1.0) * SPOKEN
     return found
+
+
+def highest(strengths: Iterable[float], raising: Iterable[str], held: Container[str]) -> float:
+    """Return the score of a text of usual length that has each term of a question once, and whatever raises it.
+
+    Args:
+        strengths: the weights of the terms.
+        raising: as `factors` takes it.
+        held: what of these any text has.
+    """
+    score, spoken = sum(strengths) / (K1 + 1), 1.0
+    for term in filter(held.__contains__, raising):
+        if term in HOLDS_ANSWER:
+            score *= HOLDS_ANSWER[term]
+        else:
+            spoken = SPOKEN  # a name of two words raises once
+    return score * spoken
 
 
 def in_order(scored: Iterable[tuple[float, int]], factors: Mapping[int, float]) -> list[tuple[float, int]]:

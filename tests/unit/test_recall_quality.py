@@ -163,6 +163,19 @@ def test_a_long_question_is_answered_by_a_text_with_several_of_its_rare_words():
     assert not best(index, "Which larch trees grow beyond Oslo?")[0].answers
 
 
+def test_the_best_text_answers_by_a_high_score_though_it_has_few_of_the_rare_words():
+    def answered(text: str) -> bool:
+        index = Index()
+        for number in range(300):
+            index.add(number, whole(memory_terms(f"note {number}", f"Cem: It rains in village{number}.")))
+        index.add(300, whole(memory_terms("note 300", text)))
+        return best(index, "How much larch did the huber deliver to the mill?")[0].answers
+
+    assert answered("Ada: The mill gets 40 of larch.")
+    assert not answered("Ada: The mill gets larch, if the weather stays dry and nobody falls off that ladder again.")
+    assert not answered("Bao: 40, of larch.")
+
+
 def test_a_question_about_oneself_finds_what_someone_says_of_themselves_first():
     oneself, other = "User: I ride an old red bike to work, up the hill.", "Assistant: A red bike is good for work."
     assert ranked("What colour is my bike?", oneself, other) == [oneself, other]
