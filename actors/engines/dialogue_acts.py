@@ -105,6 +105,14 @@ _REQUESTS = lexicon(
 )
 _REQUEST_VERBS = lexicon("tell show give remind sag sage zeig erzähl gib dis montre donne rappelle parle")
 _ME = lexicon("me us mir uns moi nous")
+_TASKS = lexicon("write compose convert translate schreib schreibe übersetze traduis escribe traduce")
+# "Write me a poem", "Convert 72 degrees", "Translate “good luck”", but neither "Write me at a@b.org" nor "Write to Ada"
+_TASK = re.compile(
+    r"""\w+\s(?:(?:(?:me|us)\s(?:an?|some)|(?:mir|uns)\seine?n?)\s
+    |(?:an?|eine?n?|une?|una?)\s(?:poem|haiku|limerick|sonnet|song|story|joke|gedicht|geschichte|lied|witz|poème|poema)\b
+    |["“„«'‘\d])""",
+    re.IGNORECASE | re.VERBOSE,
+)
 
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _AFTER_MARKS = " \n\t\"'”’»)"
@@ -157,6 +165,8 @@ def asks(text: str, words: list[str]) -> bool:
     first = words[start]
     following = words[start + 1] if start + 1 < len(words) else ""
     if first in _REQUESTS or (first in _REQUEST_VERBS and following in _ME):
+        return True
+    if first in _TASKS and _TASK.match(text, text.lower().find(first)):
         return True
     if first in _QUESTION_WORDS:
         return following not in _NO_QUESTION and not text.endswith((".", "!"))

@@ -153,6 +153,35 @@ def test_a_question_is_no_answer_to_itself() -> None:
     assert conversation.say("What is my dog called?") == Reply(dialogue_acts.UNKNOWN)
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "Write me a poem about hedgehogs.",
+        "Please write a limerick about a badger",
+        "Schreib mir ein Gedicht über einen Igel.",
+        "Convert 350 degrees Fahrenheit to Celsius",
+        'Translate "good luck with your exam" into Polish',
+    ],
+)
+def test_a_request_for_work_is_nothing_to_remember(asked: str) -> None:
+    assert Conversation().say(asked) == Reply(dialogue_acts.UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "Write me at ada@example.org",
+        "Write to Ada about the badger.",
+        "Write a letter to the landlord by Friday.",
+        "Schreib mir an ada@example.org",
+        "Convert the attic into a study.",
+        "Translate the menu by Friday.",
+    ],
+)
+def test_a_note_of_work_to_do_is_remembered(note: str) -> None:
+    assert Conversation().say(note) == Reply(dialogue_acts.NOTED)
+
+
 def test_a_message_that_is_in_the_window_already_is_no_answer_to_itself() -> None:
     window = Window([user("My dog is called Rex.")])
     assert RecallEngine().reply(Turn(BLANK, "scout", (), window, "My dog is called Rex.")) == Reply(dialogue_acts.NOTED)
