@@ -188,7 +188,6 @@ async def test_the_built_in_server_shows_nobody_another_s_bank(user: Client, san
         ("recall", {"bank": 7, "query": "x"}),
         ("recall", {"bank": "b", "query": "x", "limit": "many"}),
         ("current_time", {"timezone": "../../etc/passwd"}),
-        ("current_time", {"timezone": "\u0000"}),
         ("list_agents", {"prefix": []}),
     ],
 )
