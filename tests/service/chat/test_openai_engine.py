@@ -238,7 +238,7 @@ async def test_the_log_says_which_server_can_t_be_reached_and_why(tmp_path: Path
             user = await client.register("lovelace")
             await user.agent("scout")
             assert "can't be reached" in (await chat(user, "Hello")).refused(5001, 502).note
-    assert re.search(rf"the model server failed \(.*connect.*\) at {base_url}/", gateway.log.read_text())
+    assert re.search(rf"the model server failed \(.*connect.*\) at {base_url}/", gateway.logged())
 
 
 RECOVERIES = {
