@@ -9,7 +9,8 @@ from sanic import Request
 from actors.calls.call import Call
 from actors.calls.known_members import Members
 from actors.calls.request import MEMBERS
-from routes.http.event_stream import takes_events
+from routes.http.accept import weight_of
+from routes.http.event_stream import EVENT_STREAM
 
 
 class BusRequest(Struct):
@@ -40,4 +41,4 @@ class BusRequest(Struct):
     @property
     def wants_events(self) -> bool:
         """Whether the client asks for server-sent events."""
-        return takes_events(self.header("accept"))
+        return weight_of(self.header("accept") or "", EVENT_STREAM) > 0

@@ -1,7 +1,6 @@
 """What answers as server-sent events share: media type, headers, and a comment after each time of silence."""
 
 import asyncio
-import re
 from collections.abc import Callable
 
 EVENT_STREAM = "text/event-stream"
@@ -16,17 +15,6 @@ SILENT_S = 15.0
 
 SLOW_S = 60.0
 """Seconds after which a stream is cut off if its reader takes nothing."""
-
-_NO_WEIGHT = re.compile(r"q=0(\.0*)?")
-
-
-def takes_events(accept: str | None) -> bool:
-    """Return whether an Accept header names server-sent events, in any case, and not with the weight 0."""
-    for kind in (accept or "").lower().split(","):
-        name, *parameters = (part.strip() for part in kind.split(";"))
-        if name == EVENT_STREAM:
-            return not any(map(_NO_WEIGHT.fullmatch, parameters))
-    return False
 
 
 class Silence:

@@ -8,11 +8,11 @@ from typing import cast
 
 from sanic import HTTPResponse, Request
 
+from routes.http.accept import weight_of
+
 _COMPRESSIBLE = re.compile(r"text/|image/svg|application/(?:json|yaml)")
 _SMALLEST = 2_048
 """The size in bytes from which on texts are compressed; smaller ones gain little."""
-
-_WEIGHT = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?", re.ASCII)
 
 _compressed: dict[str, bytes] = {}
 """Bodies that were asked for in gzip, by their ETags."""
@@ -42,16 +42,3 @@ async def static_answer(request: Request, body: bytes, content_type: str, header
     if headers["ETag"] in held or held == "*":
         return HTTPResponse(status=304, headers=headers)
     return HTTPResponse(body, headers=headers, content_type=content_type)
-
-
-def weight_of(accepted: str, name: str) -> float:
-    """Return the weight of a media type or coding in an Accept header (RFC 9110, 12.4.2).
-
-    It is 0 if the name is absent, or its weight malformed.
-    """
-    for part in accepted.split(","):
-        accepted_name, *parameters = (text.strip().lower() for text in part.split(";"))
-        if accepted_name == name:
-            weights = [text[2:] for text in parameters if text.startswith("q=")]
-            return 1 if not weights else float(weights[0]) if _WEIGHT.fullmatch(weights[0]) else 0
-    return 0

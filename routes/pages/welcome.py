@@ -5,8 +5,9 @@ from typing import cast
 import orjson
 from sanic import Blueprint, HTTPResponse, Request
 
+from routes.http.accept import weight_of
 from routes.pages.docs import CONSOLE, Asset, load_asset, with_versions
-from routes.pages.static import etag, static_answer, version_of, weight_of
+from routes.pages.static import etag, static_answer, version_of
 
 _ASSETS = {
     "welcome/welcome.css": "text/css; charset=utf-8",
