@@ -18,6 +18,12 @@ NOTED_IN: dict[Talk, tuple[str, str]] = {
 UNSEEN = -1
 """The number of a source that the message does not show."""
 
+# the messages of conversations that quote memories of one kind
+_QUOTING = (
+    "@seek(quotes, quotes.conversation_id = conversations.id)"
+    " @seek(memories, memories.place = quotes.memory AND memories.censored = {censored})"
+    " @seek(messages, messages.conversation_id = quotes.conversation_id AND messages.seq = quotes.seq)"
+)
 _WHITE_SPACE = "".join(char for char in map(chr, range(0x3001)) if char.isspace())
 
 
@@ -111,9 +117,7 @@ def repeated(user_id: str, texts: Sequence[str]) -> Query[tuple[str, int]]:
     """
     return Query(
         "SELECT DISTINCT trim(messages.content, ?1) AS said, memory FROM conversations"
-        " @seek(quotes, quotes.conversation_id = conversations.id)"
-        " @seek(memories, memories.place = quotes.memory AND memories.censored = 0)"
-        " @seek(messages, messages.conversation_id = quotes.conversation_id AND messages.seq = quotes.seq)"
+        f" {_QUOTING.format(censored=0)}"
         " WHERE conversations.user_id = ?2 AND trim(messages.content, ?1) IN @list_text(?3)",
         (_WHITE_SPACE, user_id, json.dumps(texts, ensure_ascii=False)),
         lambda row: (row[0], row[1]),
@@ -127,9 +131,7 @@ def redacted(user_id: str, answered: Sequence[str]) -> Query[tuple[str, str]]:
     """
     return Query(
         "SELECT DISTINCT trim(said.content, ?1) AS answered, messages.content FROM conversations"
-        " @seek(quotes, quotes.conversation_id = conversations.id)"
-        " @seek(memories, memories.place = quotes.memory AND memories.censored = 1)"
-        " @seek(messages, messages.conversation_id = quotes.conversation_id AND messages.seq = quotes.seq)"
+        f" {_QUOTING.format(censored=1)}"
         " JOIN messages AS said ON said.conversation_id = quotes.conversation_id AND said.seq = quotes.seq - 1"
         " WHERE conversations.user_id = ?2 AND trim(said.content, ?1) IN @list_text(?3)",
         (_WHITE_SPACE, user_id, json.dumps(answered, ensure_ascii=False)),

@@ -133,8 +133,9 @@ def checked(model: type[B], body: dict[str, Any], as_sent: bytes = b"") -> B:
     except ValidationError as error:
         raise refusal_of(error) from None
     if b"\\u0000" in as_sent and _NUL_IN_JSON.search(as_sent):  # members of other types have been checked
-        for name in (name for name, value in valid if isinstance(value, dict)):
-            raise InvalidField(f"Invalid value of {name}: a text must not contain NUL.")
+        free_form = next((name for name, value in valid if isinstance(value, dict)), None)
+        if free_form is not None:
+            raise InvalidField(f"Invalid value of {free_form}: a text must not contain NUL.")
     return valid
 
 

@@ -27,14 +27,14 @@ def redacted(stored: Sequence[tuple[str, str]], told: Sequence[tuple[str, str]])
 
 def _stands_for(stored: tuple[str, str], told: tuple[str, str]) -> bool:
     (role, text), (told_role, told_text) = stored, told
-    if role == told_role == "agent" and REDACTED in text:
-        return _fits(text.split(REDACTED), told_text)
-    return stored == told
+    return stored == told or (role == told_role == "agent" and _is_redacted_from(text, told_text))
 
 
-def _fits(parts: Sequence[str], text: str) -> bool:
-    """Return whether a text has these parts in this order, begins with the first and ends in the last."""
-    first, *others, last = parts  # not by an expression, whose time grows with the power of their number
+def _is_redacted_from(reply: str, text: str) -> bool:
+    """Return whether a reply is a text with some of its words redacted: what is left is in there, in this order."""
+    if REDACTED not in reply:
+        return False
+    first, *others, last = reply.split(REDACTED)  # an expression's time would grow with the power of their number
     if not text.startswith(first):
         return False
     place = len(first)
@@ -72,6 +72,6 @@ async def with_redactions(store: Store, user_id: str, earlier: Sequence[Earlier]
     told = list(earlier)
     for answered, reply in sorted(found, key=lambda row: len(row[1])):  # of several, the one with most words left
         for place in places[answered]:
-            if _stands_for(("agent", plain(reply)), ("agent", plain(earlier[place].text))):
+            if _is_redacted_from(plain(reply), plain(earlier[place].text)):
                 told[place] = Earlier("agent", reply)
     return tuple(told)

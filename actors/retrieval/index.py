@@ -205,11 +205,11 @@ class Index:
 
     def _judged_by_own(self, judge: Judge, best: list[tuple[float, int]], terms: list[str]) -> list[Found]:
         """Judge texts that stand alone, whose scores count these terms of the question."""
-        texts, asked = self._texts, frozenset(terms)
-        found: list[Found] = []
+        asked, found = frozenset(terms), list[Found]()
         for score, number in best:
-            has = asked.intersection(texts[number].terms).__contains__
-            found.append(Found(number, score, *judge.judge_whole(filter(has, terms), 0.0 if found else score)))
+            present = asked.intersection(self._texts[number].terms)
+            held = [term for term in terms if term in present]
+            found.append(Found(number, score, *judge.judge_whole(held, 0.0 if found else score)))
         return found
 
     def sure(self, question: Question, limit: int, *, among: int = 0) -> list[Found]:

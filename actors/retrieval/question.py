@@ -208,8 +208,7 @@ class Judge:
             share += of_share * part
             answering += of_answer * part
             rare += by_rarity * part
-        enough = rare >= self._enough or rare * score >= self._strong
-        return min(share, 1.0), enough and answering >= MAYBE - _ROUNDING
+        return min(share, 1.0), self._is_answered(answering, rare, score)
 
     def judge_whole(self, terms: Iterable[str], score: float) -> tuple[float, bool]:
         """Do the same as `judge` for a text that accounts for the whole of each of these terms."""
@@ -220,8 +219,11 @@ class Judge:
             share += of_share
             answering += of_answer
             rare += by_rarity
+        return min(share, 1.0), self._is_answered(answering, rare, score)
+
+    def _is_answered(self, answering: float, rare: float, score: float) -> bool:
         enough = rare >= self._enough or rare * score >= self._strong
-        return min(share, 1.0), enough and answering >= MAYBE - _ROUNDING
+        return enough and answering >= MAYBE - _ROUNDING
 
 
 def in_another_form(missing: list[str], has: frozenset[str]) -> Steps[set[str]]:

@@ -53,7 +53,7 @@ async def create(request: RouteCall) -> RouteReply:
     """Create an API key; only this answer shows it."""
     body: NewKey = request.body
     call = request.call
-    scopes = None if body.scopes is None else _asked(body.scopes)
+    scopes = None if body.scopes is None else AskedScopes(**body.scopes.model_dump(exclude_none=True))
     message, key = await keys.create_key(call, body.name, body.expires_in_days, scopes, body.limit)
 
     def created(row: Any) -> RouteReply:
@@ -61,17 +61,6 @@ async def create(request: RouteCall) -> RouteReply:
         return RouteReply({"id": shown.pop("id"), "name": shown.pop("name"), "key": key, **shown}, 201)
 
     return await call.carry_out(USER, call.user.user_id, message, created)
-
-
-def _asked(scopes: KeyScopes) -> AskedScopes:
-    return AskedScopes(
-        scopes.services,
-        scopes.agents,
-        scopes.banks,
-        scopes.domains,
-        read_only=bool(scopes.read_only),
-        admin=bool(scopes.admin),
-    )
 
 
 async def list_keys(request: RouteCall) -> RouteReply:
