@@ -42,6 +42,12 @@ class Pair:
         await self.one.start("one")
         await self.two.start("two")
 
+    async def begun(self) -> AsyncIterator[bytes]:
+        """Begin a request of `one` that `two` answers slowly; return the rest of its answer."""
+        waiting = self.one.request("two", "slow", b"", timeout_s=60)
+        assert await anext(waiting) == b"begun"
+        return waiting
+
     async def answers(self) -> None:
         """Wait until requests of `one` are answered by `two`, in time for a reconnection."""
         async with asyncio.timeout(30):
@@ -75,8 +81,7 @@ async def test_nodes_find_each_other_again_after_a_restart_of_the_server(server:
     pair.two.follow("t", heard.append)
     pair.one.on_reconnect.append(lambda: back.append("one"))
     pair.two.on_reconnect.append(lambda: back.append("two"))
-    waiting = pair.one.request("two", "slow", b"", timeout_s=60)
-    assert await anext(waiting) == b"begun"
+    waiting = await pair.begun()
     await server.down()
     with pytest.raises(Lost, match="connection to NATS ended"):
         await asyncio.wait_for(anext(waiting), 30)
@@ -93,8 +98,7 @@ async def test_nodes_find_each_other_again_after_a_restart_of_the_server(server:
 
 
 async def test_what_waits_for_a_node_is_lost_when_that_node_was_disconnected(pair: Pair) -> None:
-    waiting = pair.one.request("two", "slow", b"", timeout_s=60)
-    assert await anext(waiting) == b"begun"
+    waiting = await pair.begun()
     pair.links[1].cut()
     await until(lambda: not pair.two.connected)
     with pytest.raises(NotReached, match="not connected"):
@@ -108,8 +112,7 @@ async def test_what_waits_for_a_node_is_lost_when_that_node_was_disconnected(pai
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # nats-py leaves refused streams open
 async def test_what_waits_for_a_node_is_lost_while_that_node_is_disconnected(pair: Pair) -> None:
-    waiting = pair.one.request("two", "slow", b"", timeout_s=60)
-    assert await anext(waiting) == b"begun"
+    waiting = await pair.begun()
     pair.links[1].cut()
     with pytest.raises(Lost, match="was disconnected"):
         await asyncio.wait_for(anext(waiting), 10)
@@ -124,8 +127,7 @@ async def test_what_waits_for_a_node_whose_link_hangs_is_lost_and_the_next_is_re
 ) -> None:
     monkeypatch.setattr(Replies, "PROBED_AFTER", 2)
     monkeypatch.setattr(Replies, "SILENT_AFTER", 8)
-    waiting = pair.one.request("two", "slow", b"", timeout_s=60)
-    assert await anext(waiting) == b"begun"
+    waiting = await pair.begun()
     late = asyncio.ensure_future(anext(waiting))
     done, _ = await asyncio.wait({late}, timeout=3)
     assert not done, "a node that has nothing to say yet is no silent one"
@@ -140,8 +142,7 @@ async def test_what_waits_for_a_node_whose_link_hangs_is_lost_and_the_next_is_re
 
 
 async def test_a_link_that_hangs_is_noticed_by_pings(pair: Pair) -> None:
-    waiting = pair.one.request("two", "slow", b"", timeout_s=60)
-    assert await anext(waiting) == b"begun"
+    waiting = await pair.begun()
     pair.links[0].stall()
     with pytest.raises(Lost, match="connection to NATS ended"):
         await asyncio.wait_for(anext(waiting), 30)

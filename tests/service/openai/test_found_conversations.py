@@ -82,12 +82,19 @@ async def test_a_regenerated_answer_begins_a_branch(openai: AsyncOpenAI, agent: 
     assert await messages_of(user, new) == front_end.stored() == before
 
 
+async def filled_bank(user: Client, unique: str) -> str:
+    """Return a bank of a user's agent with the memories `locker` and `dog`."""
+    bank = f"{unique}-bank"
+    (await user.command("MB_Create", vx={"name": bank, "description": "Codes"})).ok()
+    (await load(user, bank, "locker", "The locker code is quartz-7731.")).ok()
+    (await load(user, bank, "dog", "The dog is called Bertram.")).ok()
+    return bank
+
+
 async def test_a_history_with_words_that_were_censored_goes_on_in_its_conversation(
     openai: AsyncOpenAI, agent: str, user: Client, unique: str
 ):
-    bank, question = f"{unique}-bank", "What is the locker code?"
-    (await user.command("MB_Create", vx={"name": bank, "description": "Codes"})).ok()
-    (await load(user, bank, "locker", "The locker code is quartz-7731.")).ok()
+    bank, question = await filled_bank(user, unique), "What is the locker code?"
     front_end, other = FrontEnd(openai, agent), FrontEnd(openai, agent)
     first, second = await front_end.say(question), await other.say(question)
     (await user.command("MB_Censor", target={"bank": bank}, vx={"name": "locker"})).ok()
@@ -103,10 +110,7 @@ async def test_a_history_with_words_that_were_censored_goes_on_in_its_conversati
 async def test_a_message_edited_after_a_censoring_brings_no_censored_words_back(
     openai: AsyncOpenAI, agent: str, user: Client, unique: str
 ):
-    bank = f"{unique}-bank"
-    (await user.command("MB_Create", vx={"name": bank, "description": "Codes"})).ok()
-    (await load(user, bank, "locker", "The locker code is quartz-7731.")).ok()
-    (await load(user, bank, "dog", "The dog is called Bertram.")).ok()
+    bank = await filled_bank(user, unique)
     front_end = FrontEnd(openai, agent)
     old = await front_end.say("What is the locker code?")
     for text in ("What is the dog called?", "Thank you!"):
@@ -128,10 +132,7 @@ async def test_a_message_edited_after_a_censoring_brings_no_censored_words_back(
 async def test_a_censoring_reaches_the_branches_that_repeat_a_quote(
     openai: AsyncOpenAI, agent: str, user: Client, unique: str
 ):
-    bank = f"{unique}-bank"
-    (await user.command("MB_Create", vx={"name": bank, "description": "Codes"})).ok()
-    (await load(user, bank, "locker", "The locker code is quartz-7731.")).ok()
-    (await load(user, bank, "dog", "The dog is called Bertram.")).ok()
+    bank = await filled_bank(user, unique)
     front_end = FrontEnd(openai, agent)
     old = await front_end.say("What is the locker code?")
     assert "quartz" in front_end.history[1]["content"]
