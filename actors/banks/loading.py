@@ -70,6 +70,13 @@ def all_memory_terms(memories: Iterable[tuple[str, str]]) -> Steps[tuple[Counted
     return tuple(found)
 
 
+def let_go(terms: Iterable[CountedTerms]) -> Steps[None]:
+    """Free the terms of stored memories, one after the other: those of a long document take as long as some slices."""
+    for _, times in terms:
+        times.clear()
+        yield
+
+
 def require_may_load(message: LoadMemory, bank: BankRow, attachments: Attachments) -> bool:
     """Refuse an agent that may not write; return whether it is to be attached.
 

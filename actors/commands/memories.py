@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from itertools import islice
 
-from actors.banks.loading import all_memory_terms, part_names
+from actors.banks.loading import all_memory_terms, let_go, part_names
 from actors.banks.messages import (
     ALL_MEMORIES,
     BANK,
@@ -62,7 +62,9 @@ async def load(call: Call) -> Answer:
         before = tuple(await call.core.store.fetch(memories.replaced_by(view.row.id, name, names)))
         message = LoadMemory(viewer, agent.id, agent.owner_id, agent.name, name, texts, terms, before, document_id)
         try:
-            return await call.carry_out(BANK, view.row.id, message, _loaded)
+            answer = await call.carry_out(BANK, view.row.id, message, _loaded)
+            await sliced(let_go(terms))
+            return answer
         except MemoryMoved:  # another request loaded or removed it meanwhile: look again
             if attempt == _TRIES - 1:
                 raise
