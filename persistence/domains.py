@@ -276,6 +276,11 @@ def of_agent(agent_id: str) -> Query[str]:
     return Query("SELECT domain_id FROM memberships WHERE agent_id = ?", (agent_id,), lambda row: row[0])
 
 
+def founded_by(agent_id: str) -> Query[str]:
+    """List the ids of the domains that an agent founded."""
+    return Query("SELECT id FROM domains WHERE founder_id = ?", (agent_id,), lambda row: row[0])
+
+
 def of_owner(owner_id: str) -> Query[str]:
     """List the ids of the domains in which an agent of an owner has any state."""
     return Query(

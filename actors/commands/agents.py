@@ -170,6 +170,9 @@ async def _change(call: Call) -> Answer:
 async def destroy(call: Call) -> Answer:
     """AP_Destroy: remove one of the caller's agents for everyone."""
     target = await target_agent(call)
+    if listed_ids(call.scopes, "domains") is not None:
+        for domain_id in await call.core.store.fetch(domains.founded_by(target.row.id)):
+            call.require_in_scope("domains", domain_id)
     left = tuple(await call.core.store.fetch(domains.of_agent(target.row.id)))
     loses = call.domain_id in left and await loses_domain(call, target.row.id)
 

@@ -271,6 +271,15 @@ async def test_a_key_for_a_domain_reaches_no_other(scene: Scene):
     assert read == [[mine], []]
 
 
+async def test_a_key_for_a_domain_ends_no_other_by_destroying_its_founder(scene: Scene):
+    mine, other = scene.domains
+    key = await key_of(scene.user, domains=[mine])
+    assert is_out(await key.command("AP_Destroy", target={"agent": scene.agents[1]}))
+    (await scene.user.command("DM_Read", target={"domain": other})).ok()
+    (await key.command("AP_Destroy", target={"agent": scene.agents[0]})).ok()
+    (await scene.user.command("DM_Read", target={"domain": mine})).refused(3000, 404)
+
+
 async def names_in_pages(key: Client, service: str, member: str) -> list[str]:
     """Page through a list one by one; every page has an entry."""
     names: list[str] = []
