@@ -11,6 +11,7 @@ from actors.banks.messages import (
     UpdateBank,
 )
 from actors.banks.records import attachment_record, bank_record
+from actors.calls.admission import require_service_in_scope
 from actors.calls.bank_targets import target_agent_of, target_bank
 from actors.calls.call import Answer, Call
 from actors.calls.paging import cursor, next_cursor, page_limit
@@ -113,6 +114,8 @@ async def _attachments(call: Call, view: BankView, after: str, agent: str | None
 async def permissions(call: Call) -> Answer:
     """MB_Permissions: read or set a bank's access and an agent's permission; offer more to another user's agent."""
     access, permission = call.vx.access, call.vx.permission
+    call.mutates = access is not None or permission is not None
+    require_service_in_scope(call)
     after = cursor(call, str) or ""
     if permission is not None and call.target.agent is None:
         raise MissingField("missing target.agent field: name the agent that gets this permission.")
@@ -242,6 +245,7 @@ COMMANDS = (
         requires=("target.bank",),
         profile="bank",
         content=("attachment",),
+        may_only_read=True,
         errors=(2003, 3000, 3003),
         example={"target": {"bank": "field-notes", "agent": "scout"}, "vx": {"permission": "write"}},
         tool=ToolDescription(

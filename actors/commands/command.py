@@ -58,6 +58,8 @@ class Command:
         content: the kinds of those in `content`, in order.
         public: True if it needs no credential; such a call counts against no quota.
         mutates: True for a change, to which Idempotency-Key and the audit log apply.
+        may_only_read: True for a change that some requests don't ask for; its function checks an API key's scopes
+            again, with `Call.mutates` as the request says.
         streams: True if its answer may come as server-sent events.
         follow: starts the stream of a command that answers with server-sent events without end.
         errors: the internal codes beyond those that every command can answer.
@@ -74,6 +76,7 @@ class Command:
     content: tuple[str, ...] = ()
     public: bool = False
     mutates: bool = True
+    may_only_read: bool = False
     streams: bool = False
     follow: Follow | None = None
     errors: tuple[int, ...] = ()

@@ -79,7 +79,7 @@ async def test_a_key_that_only_reads(cast: Cast):
     key = await key_of(cast.user, read_only=True)
     for command in MEMBERS:
         answer = await sent(key, command.service, target={"agent": "none", "domain": "none", "bank": "none"})
-        assert is_out(answer) == command.mutates, (command.service, answer.body)
+        assert is_out(answer) == (command.mutates and not command.may_only_read), (command.service, answer.body)
     assert (await key.request("GET", "/api/webhooks/endpoints")).http == 200
     for method, path, body in (
         ("POST", "/api/webhooks/test", {"event_type": "webhook.test", "data": {}}),
@@ -88,6 +88,15 @@ async def test_a_key_that_only_reads(cast: Cast):
     ):
         assert (await key.request(method, path, json=body)).http == 403
     assert (await key.request("GET", "/v1/models")).http == 200
+
+
+async def test_a_key_that_only_reads_reads_permissions_and_sets_none(scene: "Scene"):
+    key, target = await key_of(scene.user, read_only=True), {"bank": scene.banks[0], "agent": scene.agents[1]}
+    read = (await key.command("MB_Permissions", target=target)).ok()
+    assert [row["agent"] for row in read.content] == [scene.agents[0]]
+    for vx in ({"permission": "read"}, {"access": "public"}):
+        assert is_out(await key.command("MB_Permissions", target=target, vx=vx))
+    assert (await scene.user.command("MB_AgentList", target={"bank": scene.banks[0]})).ok().content == read.content
 
 
 async def test_a_key_that_only_reads_reads_by_both_bindings_of_a2a(cast: Cast):
