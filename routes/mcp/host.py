@@ -22,7 +22,7 @@ from routes.mcp.refusals import refusing
 from routes.mcp.resources import TEMPLATES, list_resources, read_resource
 from routes.mcp.sessions import HEADER, McpSessions, SessionGone
 from routes.mcp.subscriptions import listen
-from routes.mcp.tools import TOOLS, members_of_tool, tool_definitions
+from routes.mcp.tools import TOOLS, may_call, members_of_tool, tool_definitions
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -98,14 +98,15 @@ class McpHost:
             tools = ListToolsResult.model_validate({"tools": tool_definitions()}).tools
             schemas = {tool.name: tool.input_schema for tool in tools}
             templates = ListResourceTemplatesResult.model_validate({"resourceTemplates": TEMPLATES})
-            fresh = CacheHint(_LISTS_ARE_FRESH_MS, "public")
+            fresh, fresh_for_key = (CacheHint(_LISTS_ARE_FRESH_MS, scope) for scope in ("public", "private"))
 
             async def list_tools(
                 context: "ServerRequestContext[Any]", params: "PaginatedRequestParams | None"
             ) -> "ListToolsResult":
                 _require_first_page(context, params)
-                groups = _message_of(context).groups
-                return ListToolsResult(tools=[tool for tool in tools if is_offered(tool.name, groups)])
+                asked = _message_of(context)
+                listed = [tool for tool in tools if is_offered(tool.name, asked.groups)]
+                return ListToolsResult(tools=[tool for tool in listed if may_call(asked.call.scopes, tool.name)])
 
             async def list_templates(
                 context: "ServerRequestContext[Any]", params: "PaginatedRequestParams | None"
@@ -130,7 +131,7 @@ class McpHost:
                 "parley",
                 version=self._version,
                 instructions=_INSTRUCTIONS,
-                cache_hints={"tools/list": fresh, "server/discover": fresh, "resources/templates/list": fresh},
+                cache_hints={"tools/list": fresh_for_key, "server/discover": fresh, "resources/templates/list": fresh},
                 get_tool_input_schema=schemas.get,
                 on_list_tools=list_tools,
                 on_call_tool=self._call_tool,

@@ -6,6 +6,7 @@ from typing import Any
 from actors.calls.known_members import Members
 from actors.commands.command import Command, ToolDescription
 from actors.commands.table import COMMANDS
+from actors.sessions.scopes import Scopes
 from routes.mcp.results import output_schema
 from routes.openapi.request_schemas import request_schema
 from routes.openapi.schemas import Schema
@@ -37,6 +38,15 @@ def _definition(command: Command) -> dict[str, Any]:
 def input_schema(command: Command) -> Schema:
     """Return the schema of the TPSRequest members that a command uses; `required` are those that its checks demand."""
     return request_schema(command)
+
+
+def may_call(scopes: Scopes | None, service: str) -> bool:
+    """Return whether an API key with these scopes may call a tool, as far as the tool's service decides that."""
+    command = TOOLS[service]
+    if scopes is None or command.public:
+        return True
+    only_changes = command.mutates and not command.may_only_read
+    return scopes.allow_service(service) and not (scopes.read_only and only_changes)
 
 
 @cache

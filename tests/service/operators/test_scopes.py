@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from actors.commands.table import COMMANDS
+from actors.commands.table import GROUPS as GROUP_WORDS
 from routes.gateway.table import ROUTES
 from tests.support.gateway import Answer, Client
 from tests.support.operator import Cast
@@ -73,6 +74,23 @@ async def test_single_services_by_the_bus_its_aliases_and_mcp(cast: Cast):
 
 
 MCP = {"Accept": "application/json, text/event-stream"}
+
+
+@pytest.mark.parametrize("scopes", [{"services": ["AP_*", "MB_Recall"]}, {"services": []}, {"read_only": True}])
+async def test_mcp_lists_the_tools_that_a_key_may_call(cast: Cast, scopes: dict[str, Any]):
+    key, at = await key_of(cast.user, **scopes), f"/mcp?groups={','.join(GROUP_WORDS)}"
+
+    async def asked(client: Client, method: str, **params: Any) -> dict[str, Any]:
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        return (await client.request("POST", at, json=message, headers=MCP)).body["result"]
+
+    every = {tool["name"] for tool in (await asked(cast.user, "tools/list"))["tools"]}
+    listed = {tool["name"] for tool in (await asked(key, "tools/list"))["tools"]}
+    for service in every - {"US_LogOff", "US_Create", "US_LogOn"}:
+        result = await asked(key, "tools/call", name=service, arguments={"target": {}})
+        is_refused = NOT_FOR in result["structuredContent"]["status"].get("note", "")
+        assert is_refused == (service not in listed), service
+    assert {"US_Create", "US_LogOn"} <= listed
 
 
 async def test_a_key_that_only_reads(cast: Cast):
