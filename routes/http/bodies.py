@@ -18,6 +18,11 @@ LONG_BODY_BYTES = 65_536
 """Bytes above which a body is parsed in a step of its own."""
 
 
+COMPRESSIONS = frozenset(("gzip", "x-gzip", "deflate", "compress", "x-compress", "br", "zstd"))
+"""Content codings of compressed bodies (RFC 9110, 8.4.1), which no route takes. Other values are ignored, because some
+clients send `utf-8` there."""
+
+
 def header(request: Request, name: str) -> str | None:
     """Return the value of a request header; Sanic's headers are untyped."""
     headers: Any = request.headers
@@ -36,8 +41,12 @@ async def received_body(request: Request) -> bytes:
     Raises:
         PayloadTooLarge: it is larger than the limit of bodies.
         RequestTimeout: it did not arrive in time.
+        WrongMediaType: it is compressed.
     """
     await request.receive_body()
+    codings = (whole_header(request, "content-encoding") or "").lower().split(",")
+    if request.body and not COMPRESSIONS.isdisjoint(coding.strip() for coding in codings):
+        raise WrongMediaType("Send the body uncompressed, without Content-Encoding.")
     return request.body
 
 

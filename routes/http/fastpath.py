@@ -24,7 +24,7 @@ from routes.http.head import BadHead, read_head
 from routes.http.ready_answers import ReadyAnswers
 from routes.http.strict_http import StrictHttp
 
-UNUSUAL = frozenset(("transfer-encoding", "expect", "upgrade", "origin"))
+UNUSUAL = frozenset(("transfer-encoding", "content-encoding", "expect", "upgrade", "origin"))
 """Headers that change the reading or the answer of a request; Sanic's path adds those of CORS."""
 CREDENTIALS = frozenset(("authorization", "x-api-key"))
 MAX_HEAD_BYTES = 8_192

@@ -1,6 +1,7 @@
 """Malformed bodies: each is refused with its error, and the gateway goes on."""
 
 import asyncio
+import gzip
 import io
 import socket
 import struct
@@ -326,6 +327,21 @@ async def test_another_media_type_is_415(user: Client, media_type: str):
     for path in (BUS, f"{BUS}/agent/list"):
         answer = await user.request("POST", path, data=b'{"service": "AP_List"}', headers={"Content-Type": media_type})
         assert answer.refused(1008, 415).http == 415
+
+
+@pytest.mark.parametrize("coding", ["gzip", "X-Gzip", "deflate", "br", "zstd", "identity, gzip"])
+async def test_a_compressed_body_is_415(user: Client, coding: str):
+    packed, headers = gzip.compress(b'{"service": "AP_List"}'), JSON | {"Content-Encoding": coding}
+    for path in (BUS, f"{BUS}/agent/list", "/api/webhooks/test", "/mcp", "/v1/chat/completions"):
+        answer = await user.request("POST", path, data=packed, headers=headers)
+        assert answer.http == 415, answer.body
+        if path != "/v1/chat/completions":
+            assert "uncompressed" in answer.refused(1008, 415).note
+
+
+@pytest.mark.parametrize("coding", ["identity", "", "utf-8"])
+async def test_a_body_that_is_not_compressed_is_taken(user: Client, coding: str):
+    (await user.request("POST", BUS, data=b'{"service": "AP_List"}', headers=JSON | {"Content-Encoding": coding})).ok()
 
 
 @pytest.mark.parametrize(
