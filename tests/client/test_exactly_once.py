@@ -210,13 +210,15 @@ def status(code: int, http: int) -> dict[str, Any]:
 
 CALL = Call("POST", "/", {}, {}, repeatable=True, timeout=1)
 KEYLESS = Call("POST", "/", {}, {}, repeatable=False, timeout=1)
+LOG_ON = Call("POST", "/", {"service": "US_LogOn"}, {}, repeatable=False, timeout=1)
 
 
 @pytest.mark.parametrize(
     ("call", "http", "body", "again"),
     [
         (CALL, 500, status(5003, 503), True),
-        (KEYLESS, 500, status(5003, 503), True),
+        (KEYLESS, 500, status(5003, 503), False),
+        (LOG_ON, 500, status(5003, 503), True),
         (CALL, 500, status(5002, 503), True),
         (KEYLESS, 500, status(5002, 503), False),
         (CALL, 429, status(4001, 429), True),

@@ -16,9 +16,13 @@ ENDLESS = sys.maxsize
 """Tries of a stream that goes on until the gateway ends it."""
 LONGEST_WAIT_OF_STREAMS_S = 30.0
 
-NOT_CARRIED_OUT = frozenset({4000, 4001, 5003})
+NOT_CARRIED_OUT = frozenset({4000, 4001})
 """Codes of refusals before anything was done: a repeat needs no Idempotency-Key."""
-STORAGE_UNAVAILABLE = 5002
+MAY_BE_CARRIED_OUT = frozenset({5002, 5003})
+"""Codes that pass as well, of calls that the gateway may have carried out, as where its answer was late."""
+
+LOG_ON = "US_LogOn"
+"""A service without an Idempotency-Key that is repeated after a refusal: at worst it opens a session more."""
 
 ONCE = frozenset({"US_LogOff", "US_Destroy"})
 """Services that end the credential of their own Idempotency-Key, so that no kept answer can be had."""
@@ -76,7 +80,10 @@ def may_repeat(error: Refused | UnexpectedAnswer, http: int, call: Call) -> bool
     """Return whether a refusal is one that passes."""
     if not isinstance(error, Refused):
         return http in OF_PROXIES and call.repeatable
-    return error.code in NOT_CARRIED_OUT or (error.code == STORAGE_UNAVAILABLE and call.repeatable)
+    if error.code in MAY_BE_CARRIED_OUT:
+        service: Any = call.body and call.body.get("service")
+        return call.repeatable or service == LOG_ON
+    return error.code in NOT_CARRIED_OUT
 
 
 def refusal(http: int, headers: Mapping[str, str], body: Any) -> Refused | UnexpectedAnswer:
