@@ -159,8 +159,10 @@ async def set_stopped(call: Call, name: str, stopped: bool, answer: Callable[[Ag
 
     Raises:
         NotFound: there is none of this name.
+        NotPermitted: the API key is not for it.
     """
     found = await call.core.store.fetch(agents.id_by_name(name))
     if not found:
         raise no_such_agent()
+    call.require_in_scope("agents", found[0])
     return await call.carry_out(AGENT, found[0], SetStopped(stopped), answer)

@@ -424,6 +424,14 @@ async def test_an_operator_s_key_opens_its_routes_with_admin_alone(cast: Cast):
             (await key.request(method, path)).refused(2003, 403)
 
 
+async def test_an_operator_s_key_for_an_agent_stops_no_other(cast: Cast, unique: str):
+    await cast.operator.agent(f"{unique}-own")
+    key = await key_of(cast.operator, admin=True, agents=[f"{unique}-own"])
+    for act in ("stop", "start"):
+        assert is_out(await key.request("POST", f"/api/admin/agents/{cast.agent}/{act}"))
+        assert (await key.request("POST", f"/api/admin/agents/{unique}-own/{act}")).http == 200
+
+
 async def test_a_key_has_a_limit_of_its_own_beside_its_user_s(cast: Cast):
     limited = await key_of(cast.user, limit=3)
     before = (await cast.user.command("US_Read")).ok().profile[0]["quota"]["used"]
