@@ -27,7 +27,7 @@ from actors.agents.runs_under_way import RunsUnderWay, RunUnderWay
 from actors.conversations.conversation import WAITING_LIMIT, Chat, ChatSent, Conversation, new_message
 from actors.conversations.ids import reply_of, run_of
 from actors.conversations.place import Binding, ChatPlace
-from actors.conversations.stored import censored_meanwhile, in_sight, unless_censored
+from actors.conversations.stored import censored_meanwhile, in_sight, is_seen, unless_censored
 from actors.engines.answering import EngineRunner, Outcome, Unfinished
 from actors.engines.message import Utterance
 from actors.engines.turn import Engine, Reply, Turn
@@ -240,20 +240,17 @@ class PrivateChats:
         conversation.at_work = chat
         run.begin(chat, saved, begun(conversation, said))
         run.positions.update([memory.position for memory in chat.memories])
-        self._engine.in_background(self._stream(turn, conversation, chat, said, saved, run))
+        is_open = agent.access == "public" or agent.owner_id == conversation.user_id
+        ended = EngineEnded(conversation, chat, said, no_such_agent(), saved)
+        self._engine.in_background(self._stream(turn, run, ended, is_open=is_open))
 
-    async def _stream(
-        self,
-        turn: Turn,
-        conversation: Conversation,
-        chat: Chat,
-        said: Utterance,
-        saved: AsyncFuture[None],
-        run: RunUnderWay,
-    ) -> None:
-        outcome = await self._engine.stream(await in_sight(self._host.store, turn), run.progress, run.positions.add)
-        outcome = await unless_censored(self._host.store, outcome, chat.memories)
-        self._host.tell_self(EngineEnded(conversation, chat, said, outcome, saved))
+    async def _stream(self, turn: Turn, run: RunUnderWay, ended: EngineEnded, *, is_open: bool) -> None:
+        store = self._host.store
+        if is_open or await is_seen(store, self._host.key, turn.speaker_id):
+            outcome = await self._engine.stream(await in_sight(store, turn), run.progress, run.positions.add)
+            outcome = await unless_censored(store, outcome, ended.chat.memories)
+            ended = structs.replace(ended, outcome=outcome)
+        self._host.tell_self(ended)
 
     def engine_ended(self, ended: EngineEnded) -> None:
         """Store the outcome of an engine that worked in a task, and go on with the chats that waited."""

@@ -11,7 +11,7 @@ from actors.engines.message import Source, Utterance
 from actors.engines.turn import Memory, Reply, Turn
 from actors.errors import Overloaded, ServiceError
 from actors.idempotency.records import Receipt
-from persistence import banks, conversations, quotes
+from persistence import agents, banks, conversations, quotes
 from persistence.conversations import MessageRow
 from persistence.memories import censored_among
 from persistence.quotes import Talk
@@ -115,6 +115,14 @@ def quoted_positions(message: Utterance | Reply, memories: tuple[Memory, ...]) -
         return ()
     quoted = {(source.of, source.id) for source in message.sources if source.kind == "bank"}
     return tuple(memory.position for memory in memories if (memory.bank, memory.name) in quoted)
+
+
+async def is_seen(store: Store, agent_id: str, user_id: str) -> bool:
+    """Return whether another user's agent is open to a user whose message may have waited."""
+    try:
+        return bool(await store.fetch(agents.opened_to(agent_id, user_id)))
+    except StoreUnavailable:  # then the reply can't be stored either
+        return True
 
 
 async def in_sight(store: Store, turn: Turn) -> Turn:
