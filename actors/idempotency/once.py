@@ -177,7 +177,7 @@ class Idempotency:
         """
         since = self._clock() - KEPT_MS
         for row in await self._store.fetch(idempotency_records.of_key(key.credential_id, key.digest, since)):
-            if row.fingerprint != key.fingerprint:
+            if row.fingerprint not in (key.stored_fingerprint, key.fingerprint):  # 0.2.0 stored it as it is
                 raise StateConflict(
                     "This Idempotency-Key was used for another request within 24 hours; take a new key for this one."
                 )

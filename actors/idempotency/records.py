@@ -66,13 +66,18 @@ class IdempotencyKey:
     begun_with: str | None = None
 
     @property
+    def stored_fingerprint(self) -> bytes:
+        """The fingerprint as it is stored: keyed, because a request may hold a password or a text that is erased."""
+        return self.sealer.digest(self.fingerprint.hex(), "fingerprint of a request")
+
+    @property
     def _purpose(self) -> str:
         return f"answer {self.credential_id} {self.digest.hex()}"
 
     def keep(self, rendered: Rendered, quoted: tuple[int, ...] = (), conversation: int | None = None) -> list[Write]:
         """Make the rows of an answer and of its quotes; the store refuses them if the key has an answer already."""
         answer, now = self.sealer.seal(rendered.body, self._purpose), self.clock()
-        row = IdempotencyRow(self.fingerprint, rendered.status, answer, None, conversation)
+        row = IdempotencyRow(self.stored_fingerprint, rendered.status, answer, None, conversation)
         return [
             idempotency_records.forget_quotes(self.credential_id, self.digest),
             idempotency_records.keep(self.credential_id, self.digest, self.user_id, now, now - KEPT_MS, row),
@@ -90,7 +95,7 @@ class IdempotencyKey:
     def begin(self, message_id: str) -> Write:
         """Make the row of a chat whose message awaits its reply; the store refuses it if another execution began."""
         now = self.clock()
-        row = IdempotencyRow(self.fingerprint, None, None, message_id)
+        row = IdempotencyRow(self.stored_fingerprint, None, None, message_id)
         return idempotency_records.begin(
             self.credential_id, self.digest, self.user_id, now, now - KEPT_MS, row, self.begun_with
         )

@@ -15,6 +15,7 @@ from actors.idempotency.once import Done, Execution, Idempotency
 from actors.idempotency.records import KEPT_MS, IdempotencyKey, Receipt, Rendered
 from actors.sealing import Sealer
 from persistence import audit, users
+from persistence.idempotency_records import IdempotencyRow, keep
 from persistence.store import Store, StoreUnavailable, Unit
 from persistence.users import UserRow
 from routes.bus.bus import CommandBus
@@ -114,6 +115,18 @@ async def test_an_answer_kept_after_its_change_is_the_first_one_s(store: Store):
     assert {first.replayed, second.replayed} == {True, False}
     assert first.internal_code == second.internal_code == StateConflict.internal_code
     assert await value(store, "SELECT count(*) FROM kept_answers") == 1
+
+
+async def test_an_answer_that_an_earlier_version_kept_is_found(store: Store):
+    key = Node(store).key()
+    row = IdempotencyRow(key.fingerprint, 200, key.sealer.seal(b"[]", f"answer ses_1 {key.digest.hex()}"), None)
+    await store.commit(Unit((keep("ses_1", key.digest, "usr_1", NOW, NOW - KEPT_MS, row),)))
+
+    async def change(receipt: Receipt) -> None:
+        raise AssertionError("it was carried out before")
+
+    done = await Node(store).once(change)
+    assert (done.rendered.body, done.replayed) == (b"[]", True)
 
 
 async def test_another_request_with_the_key_is_refused_however_close_it_comes(store: Store):

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from actors.idempotency.once import fingerprint_of
 from tests.gateways.gate import Gate
 from tests.support.gateway import BUS, Client, GatewayProcess, running
 from tests.support.idempotent import REPLAYED, Scene, keyed, once
@@ -96,3 +97,12 @@ async def test_answers_are_kept_sealed(sanic_server: GatewayProcess, user: Clien
     rows = await read(sanic_server, "SELECT answer, key_hash FROM kept_answers WHERE answer IS NOT NULL")
     assert rows
     assert not any(answer.body["key"].encode() in sealed or b"job" in sealed for sealed, _ in rows)
+
+
+async def test_nobody_with_the_database_can_test_passwords_by_what_is_kept(sanic_server: GatewayProcess, user: Client):
+    vx = {"secret": "a new secret of eight"}
+    (await once(user, "key", "US_Update", vx=vx)).ok()
+    assert (await once(user, "key", "US_Update", vx=vx)).ok().headers[REPLAYED] == "true"
+    kept = [bytes(row[0]) for row in await read(sanic_server, "SELECT fingerprint FROM kept_answers")]
+    assert kept
+    assert fingerprint_of("US_Update", {"vx": vx}) not in kept
