@@ -39,6 +39,8 @@ async def test_scopes_hold_through_each_node(entries: Entries, unique: str, home
         listed = {"jsonrpc": "2.0", "id": 1, "method": "resources/list"}
         answer = await key.request("POST", "/mcp", json=listed, headers=MCP)
         assert answer.body["result"]["resources"] == []
+        answer = await key.request("POST", "/mcp", json=listed | {"method": "tools/list"}, headers=MCP)
+        assert [tool["name"] for tool in answer.body["result"]["tools"]] == ["AP_Chat"]
         said = {"model": mine, "messages": [{"role": "user", "content": "Hello"}]}
         assert (await key.request("POST", "/v1/chat/completions", json=said)).http == 200
         assert (await key.request("GET", "/v1/models")).http == 403
