@@ -63,3 +63,12 @@ def test_headers_without_a_signature_or_a_time_are_refused() -> None:
         verify(BODY, {"X-Service-Signature": "v1=00"}, SECRET)
     with pytest.raises(BadSignature, match="no secret"):
         verify(BODY, headers(SECRET), "whsec_!")
+
+
+@pytest.mark.parametrize("time_sent", ["9" * 5_000, "9" * 400])
+def test_a_time_with_thousands_of_digits_is_a_bad_signature(time_sent: str) -> None:
+    given = headers(SECRET) | {"webhook-timestamp": time_sent}
+    with pytest.raises(BadSignature):
+        verify(BODY, given, SECRET)
+    with pytest.raises(BadSignature):
+        verify(BODY, {"X-Service-Signature": f"t={time_sent},v1=00"}, SECRET)

@@ -5,6 +5,7 @@ import base64
 import json
 import re
 import sys
+import time
 import uuid
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -125,6 +126,18 @@ async def test_the_python_examples_of_the_docs_verify(name: str, owner: Client):
         example["verify"](made["secret"], received.headers, received.body.replace(b"1", b"2"))
     with pytest.raises(Exception, match=r"(?i)signature"):
         example["verify"]("whsec_" + base64.b64encode(bytes(32)).decode(), received.headers, received.body)
+
+
+HOSTILE = ("", "v1=00", "t=,v1=00", "t=nan,v1=00", f"t={'9' * 5_000},v1=00", "t=now,v1=00", "t={now},v1=é", "t={now}")
+
+
+@pytest.mark.parametrize("signature", [None, *HOSTILE])
+def test_the_example_raises_what_it_says_whatever_is_sent(signature: str | None):
+    example: dict[str, Any] = {}
+    exec(examples()["stdlib"], example)
+    sent = {} if signature is None else {"X-Service-Signature": signature.replace("{now}", str(int(time.time())))}
+    with pytest.raises(ValueError, match=r"too old|wrong signature|float"):
+        example["verify"]("whsec_AAAA", sent, b"{}")
 
 
 NODE = """

@@ -19,6 +19,9 @@ from parley_client.errors import BadSignature
 TOLERANCE_S = 300.0
 """The greatest age of a signature in seconds."""
 
+MAX_TIME_DIGITS = 20
+"""More than any time has; `int` raises an error of its own for thousands."""
+
 
 def verify(
     body: bytes, headers: Mapping[str, str], secret: str, *, tolerance: float = TOLERANCE_S, brand: str = "Service"
@@ -103,6 +106,6 @@ def _any(made: bytes, signatures: list[str]) -> bool:
 
 
 def _seconds(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()):
+    if not (text.isascii() and text.isdecimal() and len(text) <= MAX_TIME_DIGITS):
         raise BadSignature("the signature has no time")
     return int(text)
