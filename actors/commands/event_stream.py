@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from actors.calls.call import Call
 from actors.commands.webhooks import checked_filter
-from actors.errors import InvalidCredential, InvalidField, ServiceError, StateConflict
-from actors.sessions.messages import UseSession
+from actors.errors import InvalidField, StateConflict
+from actors.sessions.open_streams import use_every_s, use_session
 from actors.webhooks.event_types import types_taken
 from actors.webhooks.messages import events_hint
 from actors.webhooks.signing import PREFIX, Keys, Secret, Signer, body_of
@@ -28,9 +28,6 @@ MAX_STREAMS = 100
 
 LOOK_S = 5.0
 """Seconds after which a stream looks for events without a hint, because one may get lost."""
-
-USE_EVERY_S = 15.0
-"""Seconds between the times that a stream counts as a use of its session; fewer where sessions are short."""
 
 SETTLE_S = 0.05
 """The pause before a read that found unsettled events is repeated, in seconds."""
@@ -113,7 +110,7 @@ class EventStream:
         self._place = 0
         self._woken = asyncio.Event()
         self._now = asyncio.get_running_loop().time
-        self._use_every_s = min(USE_EVERY_S, core.session_ttl_ms / 3000)
+        self._use_every_s = use_every_s(core.session_ttl_ms)
         self._used = self._now()
         core.open_streams.add(self)
         self._leave = core.changes.watch(events_hint(user.user_id), self._woken.set)
@@ -194,12 +191,7 @@ class EventStream:
     async def _use(self) -> None:
         """Count as a use of the session; end with it."""
         self._used = self._now()
-        try:
-            await self._core.directory.ask(self._kind, self.credential_id, UseSession())
-        except InvalidCredential:
-            self.end("expired")
-        except (ServiceError, StoreUnavailable):
-            pass  # the session's state stays unknown until the next use
+        await use_session(self, self._core.directory, self._kind)
 
     def end(self, reason: str) -> None:
         """End the stream; the first reason counts."""

@@ -16,6 +16,7 @@ from actors.engines.message import Utterance
 from actors.errors import NotFound, Overloaded, ServiceError
 from actors.sessions.hearer import Hearer
 from actors.sessions.messages import ReadSession
+from actors.sessions.open_streams import use_every_s
 from actors.wire import Record
 from persistence import conversations, failed_runs, memories, run_keys, runs
 from persistence.conversations import MessageRow
@@ -111,13 +112,14 @@ async def follow_run(call: Call, run_id: str, after: int = 0) -> AsyncIterator[R
         InvalidCredential: the caller's session or API key has ended.
         ServiceError: the agent can't be reached; following may go on later.
     """
-    hearer = Hearer(call.user)
-    call.core.hearers.add(hearer)
+    core = call.core
+    hearer = Hearer(call.user, core.directory, use_every_s(core.session_ttl_ms))
+    core.hearers.add(hearer)
     try:
         async for heard in _followed(call, run_id, after, hearer):
             yield heard
     finally:
-        call.core.hearers.discard(hearer)
+        core.hearers.discard(hearer)
 
 
 async def _followed(call: Call, run_id: str, after: int, hearer: Hearer) -> AsyncIterator[RunPiece | Run]:

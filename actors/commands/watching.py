@@ -16,14 +16,12 @@ from actors.commands.resources import Watched
 from actors.domains.streams import Block, Reader, Streams
 from actors.errors import InvalidCredential, NotFound, NotPermitted, ServiceError, StateConflict
 from actors.sessions.messages import ReadSession, UseSession
+from actors.sessions.open_streams import use_every_s
 from persistence import zones
 from persistence.store import StoreUnavailable
 
 LISTS_S = 5.0
 """Seconds between two looks at the lists; changes by the user's own commands are looked at at once."""
-
-USE_EVERY_S = 15.0
-"""Seconds between the times that a watch counts as a use of its session, and looks whether all may still be read."""
 
 PAUSE_S = 0.1
 """Seconds that a change waits for others, to be told with them."""
@@ -120,7 +118,7 @@ class Watch:
         self._interrupted = False
         self._now = asyncio.get_running_loop().time
         self._used = self._looked = self._now()
-        self._use_every_s = min(USE_EVERY_S, self._core.session_ttl_ms / 3000)
+        self._use_every_s = use_every_s(self._core.session_ttl_ms)
         self._core.open_streams.add(self)
         self._leave_user = self._core.changes.watch(self.user_id, self._user_changed) if lists else _nothing
 

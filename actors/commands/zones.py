@@ -4,6 +4,7 @@ from __future__ import annotations  # nested functions would build theirs at eac
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 
 import orjson
 
@@ -18,11 +19,10 @@ from actors.conversations.stored import from_row
 from actors.domains.messages import DOMAIN, CreateZone, DestroyZone, no_member
 from actors.domains.records import zone_record
 from actors.domains.streams import Stream, StreamEvent, event
-from actors.errors import InvalidCredential, InvalidField, ServiceError
-from actors.sessions.messages import UseSession
+from actors.errors import InvalidField
+from actors.sessions.open_streams import use_every_s, use_session
 from persistence import zones
 from persistence.domains import ZoneRow
-from persistence.store import StoreUnavailable
 from persistence.users import name_key
 from persistence.zones import StreamEventRow
 
@@ -103,9 +103,6 @@ async def destroy(call: Call) -> Answer:
 
 LAST_EVENT_ID = "Last-Event-ID: send the id of an event of this stream"
 
-USE_EVERY_S = 15.0
-"""Seconds between the times that a stream counts as a use of its session; fewer where sessions are short."""
-
 CATCH_UP = 200
 """The number of missed events that one read of the store returns."""
 
@@ -143,16 +140,10 @@ async def follow(call: Call) -> Stream:
             if len(rows) < len(found):
                 return
 
-    async def use() -> None:
-        try:
-            await call.ask(user.kind, user.credential_id, UseSession())
-        except InvalidCredential:
-            reader.end("expired")
-        except (ServiceError, StoreUnavailable):
-            pass  # the session's state stays unknown until the next use
-
+    core = call.core
     reader.missed = missed
-    return Stream(reader, missed(), use, min(USE_EVERY_S, call.core.session_ttl_ms / 3000))
+    use = partial(use_session, reader, core.directory, user.kind)
+    return Stream(reader, missed(), use, use_every_s(core.session_ttl_ms))
 
 
 def _missed(row: StreamEventRow, zone: ZoneRow) -> StreamEvent:

@@ -4,23 +4,31 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from actors.runtime.directory import Directory
 from actors.sessions.messages import Caller, ended
+from actors.sessions.open_streams import use_session
 
 T = TypeVar("T")
 
 
 class Hearer:
-    """An `OpenStream` of a caller that is told as an error that its credential has ended.
+    """An `OpenStream` of a caller that is told as an error that its credential has ended, and a use of its session.
 
     Args:
         caller: who hears.
+        directory: reaches the caller's session or API key.
+        use_every_s: seconds between the times that it counts as a use.
         hears: whether anything is heard yet; what is not is answered whatever becomes of the credential.
     """
 
-    def __init__(self, caller: Caller, *, hears: bool = True) -> None:
-        self.user_id, self.credential_id = caller.user_id, caller.credential_id
+    def __init__(self, caller: Caller, directory: Directory, use_every_s: float, *, hears: bool = True) -> None:
+        self.user_id, self.credential_id, self._kind = caller.user_id, caller.credential_id, caller.kind
+        self._directory = directory
         self._hears, self._has_ended = hears, False
-        self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        self._over: asyncio.Future[None] = loop.create_future()
+        self._now, self._use_every_s = loop.time, use_every_s
+        self._use_at = self._now() + use_every_s
 
     def begin(self) -> None:
         """Note that it hears from now on."""
@@ -46,7 +54,9 @@ class Hearer:
         """
         task = asyncio.create_task(running)
         try:
-            await asyncio.wait((task, self._over), return_when=asyncio.FIRST_COMPLETED)
+            while not await self._first_of(task):
+                self._use_at = self._now() + self._use_every_s
+                await use_session(self, self._directory, self._kind)
         except asyncio.CancelledError:
             task.cancel()
             raise
@@ -57,3 +67,9 @@ class Hearer:
                 give_up(task)
             raise ended()
         return await task
+
+    async def _first_of(self, task: asyncio.Task[T]) -> bool:
+        """Wait for a task or the end of the credential, until the next use; return whether one of them has come."""
+        until_use_s = max(self._use_at - self._now(), 0)
+        done, _ = await asyncio.wait((task, self._over), timeout=until_use_s, return_when=asyncio.FIRST_COMPLETED)
+        return bool(done)

@@ -2,8 +2,18 @@
 
 from typing import Protocol
 
-from actors.errors import Overloaded
-from actors.sessions.messages import CredentialsEnded
+from actors.errors import InvalidCredential, Overloaded, ServiceError
+from actors.runtime.directory import Directory
+from actors.sessions.messages import CredentialsEnded, UseSession
+from persistence.store import StoreUnavailable
+
+USE_EVERY_S = 15.0
+"""Seconds between the times that a stream counts as a use of its session; fewer where sessions are short."""
+
+
+def use_every_s(session_ttl_ms: int) -> float:
+    """Return the seconds between the times that a stream counts as a use of its session."""
+    return min(USE_EVERY_S, session_ttl_ms / 3000)
 
 
 class OpenStream(Protocol):
@@ -22,6 +32,16 @@ class OpenStream(Protocol):
     def end(self, reason: str) -> None:
         """End it soon; the first reason counts."""
         ...
+
+
+async def use_session(stream: OpenStream, directory: Directory, kind: str) -> None:
+    """Count a stream as a use of its session or API key, of this kind; end the stream if that has expired."""
+    try:
+        await directory.ask(kind, stream.credential_id, UseSession())
+    except InvalidCredential:
+        stream.end("expired")
+    except (ServiceError, StoreUnavailable):
+        pass  # its state stays unknown until the next use
 
 
 class OpenStreams:

@@ -21,6 +21,7 @@ from actors.errors import ServiceError
 from actors.idempotency.once import Done, Execution, require_key
 from actors.idempotency.records import Receipt, Rendered
 from actors.sessions.hearer import Hearer
+from actors.sessions.open_streams import use_every_s
 from routes.http.access_log import AccessLog
 from routes.http.addresses import Network, client_address
 from routes.http.answers import request_id_of
@@ -200,14 +201,15 @@ class Exchange:
         Raises:
             InvalidCredential: the session or API key has ended.
         """
-        hearer = Hearer(call.user, hears=stream is None)
+        core = self.core
+        hearer = Hearer(call.user, core.directory, use_every_s(core.session_ttl_ms), hears=stream is None)
         if stream is not None:
             stream.on_begun = hearer.begin
-        self.core.hearers.add(hearer)
+        core.hearers.add(hearer)
         try:
             return await hearer.unless_ended(running, self.work.go_on)
         finally:
-            self.core.hearers.discard(hearer)
+            core.hearers.discard(hearer)
 
     def carry_out(self, call: Call, run: Callable[[R], Coroutine[Any, Any, A]], request: R) -> Coroutine[Any, Any, A]:
         """Run a command without an Idempotency-Key, with its audit row on plans that have an audit log."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import aiohttp
 
-from tests.support.gateway import Answer, Client
+from tests.support.gateway import BUS, Answer, Client
 from tests.support.wire import Event, events_of, streamed
 
 
@@ -71,3 +71,59 @@ async def run_of(user: Client, run: str) -> dict[str, Any]:
 async def cancelled(user: Client, run: str) -> Answer:
     """Cancel a run."""
     return await user.request("POST", f"/api/runs/{run}/cancel")
+
+
+A2A = {"A2A-Version": "1.0"}
+Opening = tuple[str, str, Any, dict[str, str]]
+"""A request that follows a run: method, path, body and headers."""
+
+
+def by_events(run: str, agent: str) -> Opening:
+    return "GET", f"/api/runs/{run}/events", None, {}
+
+
+def by_a2a(run: str, agent: str) -> Opening:
+    return "GET", f"/a2a/{agent}/tasks/{run}:subscribe", None, A2A
+
+
+def by_json_rpc(run: str, agent: str) -> Opening:
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "SubscribeToTask", "params": {"id": run}}
+    return "POST", f"/a2a/{agent}", asked, A2A
+
+
+FOLLOWING = [by_events, by_a2a, by_json_rpc]
+"""The ways to follow a run under way, each with the run and its agent."""
+
+EVENTS = {"Accept": "text/event-stream"}
+
+
+def said_by_a2a(text: str) -> dict[str, Any]:
+    return {"message": {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": text}]}}
+
+
+DOORS: dict[str, Any] = {
+    "the bus": lambda agent, text: (BUS, {"service": "AP_Chat", "target": {"agent": agent}, "content": text}, EVENTS),
+    "the bus with a key": lambda agent, text: (
+        BUS,
+        {"service": "AP_Chat", "target": {"agent": agent}, "content": text},
+        EVENTS | {"Idempotency-Key": "once"},
+    ),
+    "completions": lambda agent, text: (
+        "/v1/chat/completions",
+        {"model": agent, "stream": True, "messages": [{"role": "user", "content": text}]},
+        {},
+    ),
+    "responses": lambda agent, text: ("/v1/responses", {"model": agent, "stream": True, "input": text}, {}),
+    "A2A": lambda agent, text: (f"/a2a/{agent}/message:stream", said_by_a2a(text), A2A),
+    "A2A by JSON-RPC": lambda agent, text: (
+        f"/a2a/{agent}",
+        {"jsonrpc": "2.0", "id": 1, "method": "SendStreamingMessage", "params": said_by_a2a(text)},
+        A2A,
+    ),
+    "AG-UI": lambda agent, text: (
+        f"/ag-ui/{agent}",
+        {"threadId": "t-1", "runId": "r-1", "messages": [{"id": "m-1", "role": "user", "content": text}]},
+        {},
+    ),
+}
+"""The requests whose answers stream, each with the agent and what is said to it, as path, body and headers."""

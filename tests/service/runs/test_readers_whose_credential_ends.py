@@ -9,27 +9,7 @@ import pytest
 from tests.gateways.gate import Gate
 from tests.support.gateway import PASSWORD, Client
 from tests.support.operator import SECRET, on_plan
-from tests.support.runs import chatting
-
-A2A = {"A2A-Version": "1.0"}
-Opening = tuple[str, str, Any, dict[str, str]]
-"""A request that follows a run: method, path, body and headers."""
-
-
-def by_events(run: str, agent: str) -> Opening:
-    return "GET", f"/api/runs/{run}/events", None, {}
-
-
-def by_a2a(run: str, agent: str) -> Opening:
-    return "GET", f"/a2a/{agent}/tasks/{run}:subscribe", None, A2A
-
-
-def by_json_rpc(run: str, agent: str) -> Opening:
-    asked = {"jsonrpc": "2.0", "id": 1, "method": "SubscribeToTask", "params": {"id": run}}
-    return "POST", f"/a2a/{agent}", asked, A2A
-
-
-FOLLOWING = [by_events, by_a2a, by_json_rpc]
+from tests.support.runs import FOLLOWING, chatting
 
 
 async def session_of(user: Client) -> tuple[Client, str]:

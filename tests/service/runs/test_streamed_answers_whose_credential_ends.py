@@ -1,47 +1,13 @@
 """A streamed answer ends with the session or API key that asked for it; its chat goes on (docs/contract.md, "Chat")."""
 
 import asyncio
-from typing import Any
 
 import pytest
 
 from tests.gateways.gate import Gate
-from tests.support.gateway import BUS, Client
+from tests.support.gateway import Client
 from tests.support.operator import SECRET, on_plan
-
-A2A = {"A2A-Version": "1.0"}
-EVENTS = {"Accept": "text/event-stream"}
-
-
-def said_by_a2a(text: str) -> dict[str, Any]:
-    return {"message": {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": text}]}}
-
-
-DOORS: dict[str, Any] = {
-    "the bus": lambda agent, text: (BUS, {"service": "AP_Chat", "target": {"agent": agent}, "content": text}, EVENTS),
-    "the bus with a key": lambda agent, text: (
-        BUS,
-        {"service": "AP_Chat", "target": {"agent": agent}, "content": text},
-        EVENTS | {"Idempotency-Key": "once"},
-    ),
-    "completions": lambda agent, text: (
-        "/v1/chat/completions",
-        {"model": agent, "stream": True, "messages": [{"role": "user", "content": text}]},
-        {},
-    ),
-    "responses": lambda agent, text: ("/v1/responses", {"model": agent, "stream": True, "input": text}, {}),
-    "A2A": lambda agent, text: (f"/a2a/{agent}/message:stream", said_by_a2a(text), A2A),
-    "A2A by JSON-RPC": lambda agent, text: (
-        f"/a2a/{agent}",
-        {"jsonrpc": "2.0", "id": 1, "method": "SendStreamingMessage", "params": said_by_a2a(text)},
-        A2A,
-    ),
-    "AG-UI": lambda agent, text: (
-        f"/ag-ui/{agent}",
-        {"threadId": "t-1", "runId": "r-1", "messages": [{"id": "m-1", "role": "user", "content": text}]},
-        {},
-    ),
-}
+from tests.support.runs import DOORS
 
 
 async def answers_in(user: Client) -> list[str]:
