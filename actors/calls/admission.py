@@ -61,7 +61,7 @@ async def _admit_scoped(call: Call, caller: Caller, scopes: Scopes) -> None:
     quota = call.quota = await _count(call, QUOTA, caller.user_id)
     if not quota.admitted:
         if of_key is not None:
-            core.directory.deliver((Told(KEY_QUOTA, caller.credential_id, ReturnRequest()),))
+            _return(call, KEY_QUOTA, caller.credential_id, of_key)
         raise quota_exceeded(quota, core.clock())
     if of_key is not None and (quota.remaining is None or quota.remaining > (of_key.remaining or 0)):
         call.quota = of_key._replace(plan=quota.plan, stored=quota.stored)
@@ -74,6 +74,18 @@ async def _count(call: Call, kind: str, key: str) -> QuotaStatus:
     except NotOwner:
         call.logged_off()
         raise Elsewhere(key, call) from None
+
+
+def _return(call: Call, kind: str, key: str, counted: QuotaStatus) -> None:
+    call.core.directory.deliver((Told(kind, key, ReturnRequest(counted.resets_at)),))
+
+
+def uncount(call: Call) -> None:
+    """Take the request off the count, if it was counted: it is refused with 429 (4001)."""
+    quota = call.quota
+    if quota is not None:
+        _return(call, QUOTA, call.user.user_id, quota)
+        call.quota = quota._replace(used=quota.used - 1)
 
 
 def require_service_in_scope(call: Call) -> None:

@@ -4,9 +4,10 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
 from actors.addresses import place_of
+from actors.calls.admission import uncount
 from actors.calls.call import Call
 from actors.calls.request import require_secret
-from actors.errors import NotFound, NotPermitted, WrongPassword
+from actors.errors import NotFound, NotPermitted, TooManyAttempts, WrongPassword
 from actors.plans import DAY_MS
 from actors.users.fair_queue import SenderLane
 from actors.users.messages import USER, ReadUser, wrong_password
@@ -35,8 +36,12 @@ async def _attempt(call: Call, name: str) -> AsyncGenerator[tuple[SenderLane, Ca
         known = logon_places.is_known(user, place_digest(call), core.clock() - KNOWN_MS)
         return bool(await core.store.fetch(known))
 
-    async with core.attempts.one(user, place, is_known) as failed:
-        yield SenderLane(place, user), failed
+    try:
+        async with core.attempts.one(user, place, is_known) as failed:
+            yield SenderLane(place, user), failed
+    except TooManyAttempts:
+        uncount(call)
+        raise
 
 
 async def verified(call: Call, name: str, secret: str) -> UserRow:

@@ -6,7 +6,7 @@ from typing import Any
 from actors.errors import InvalidCredential
 from actors.ids import Clock
 from actors.plans import DAY_MS, daily_limit
-from actors.quotas.messages import QUOTA, CountRequest, PlanChanged, QuotaStatus, ReadQuota
+from actors.quotas.messages import QUOTA, CountRequest, PlanChanged, QuotaStatus, ReadQuota, ReturnRequest
 from actors.runtime.actor import handles
 from actors.runtime.durable import DurableActor
 from actors.runtime.future import AsyncFuture
@@ -111,11 +111,6 @@ class QuotaActor(DurableActor):
     def _reservation(self, day: int, bound: int) -> Write:
         return quotas.reserve(self.key, day, bound, self._reported)
 
-    def count_back(self) -> None:
-        """Take one request of the day off the count."""
-        if self._count > 0 and self._clock() < self._ends_at:
-            self._count -= 1
-
     # counting
 
     @handles(CountRequest)
@@ -146,6 +141,11 @@ class QuotaActor(DurableActor):
             self._reserve_soon()
         self._look_ahead()
         return self._status(stored=None if self._count <= self._stored else self._reserving)
+
+    @handles(ReturnRequest)
+    def _return_request(self, message: ReturnRequest) -> None:
+        if self._count > 0 and message.resets_at == self._ends_at:
+            self._count -= 1
 
     def _look_ahead(self) -> None:
         """Set the count up to which requests need only counting."""

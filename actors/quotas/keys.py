@@ -2,8 +2,7 @@
 
 from actors.ids import Clock
 from actors.quotas.actor import QuotaActor
-from actors.quotas.messages import KEY_QUOTA, ReturnRequest
-from actors.runtime.actor import handles
+from actors.quotas.messages import KEY_QUOTA
 from actors.webhooks.outbox import Outbox
 from persistence import quotas
 from persistence.quotas import QuotaRow
@@ -19,10 +18,6 @@ class KeyQuotaActor(QuotaActor):
     def __init__(self, key: str, store: Store, clock: Clock, outbox: Outbox) -> None:
         super().__init__(key, store, clock, outbox)
         self._thresholds = ()
-
-    @handles(ReturnRequest)
-    def _return_request(self, _: ReturnRequest) -> None:
-        self.count_back()
 
     def _stored_window(self) -> Query[QuotaRow]:
         return quotas.of_key(self.key)

@@ -54,7 +54,12 @@ class ReadQuota(Ask[QuotaStatus], frozen=True):
 
 
 class ReturnRequest(Tell, frozen=True):
-    """A request that was counted for a key was refused for its user, so it does not count."""
+    """A request that was counted was refused with 429 after all, so it does not count.
+
+    It was one of the day that ends at `resets_at`, in ms since the epoch.
+    """
+
+    resets_at: int = 0
 
 
 class PlanChanged(Tell, frozen=True):

@@ -14,9 +14,9 @@ from actors.core import Core
 from actors.errors import InvalidCredential, StorageUnavailable
 from actors.plans import PLANS
 from actors.quotas.actor import _ReportRefusals
-from actors.quotas.messages import CountRequest, QuotaStatus, ReadQuota
+from actors.quotas.messages import CountRequest, QuotaStatus, ReadQuota, ReturnRequest
 from actors.runtime.local_directory import LocalDirectory
-from actors.runtime.notices import Reload
+from actors.runtime.notices import Reload, Told
 from actors.users.messages import DestroyUser, SetPlan
 from actors.wire import iso
 from persistence import quotas
@@ -195,6 +195,19 @@ async def test_a_reservation_in_flight_at_midnight_harms_neither_day(core: Core,
     day, reserved, _ = await quota.stored()
     assert day == clock.day
     assert 25 <= reserved <= 35
+
+
+async def test_a_request_that_is_returned_after_midnight_is_not_taken_off_the_new_day(free: Quota, clock: MovableClock):
+    async def returned(counted: QuotaStatus) -> int:
+        free.core.directory.deliver((Told("quota", free.id, ReturnRequest(counted.resets_at)),))
+        return (await free.standing()).used
+
+    evening = [await free.count(), await free.count()]
+    assert await returned(evening[0]) == 1
+    clock.to_midnight(0)
+    morning = await free.count()
+    assert await returned(evening[1]) == 1
+    assert await returned(morning) == 0
 
 
 async def test_a_clock_that_goes_back_gives_no_second_helping(free: Quota, clock: MovableClock):

@@ -210,6 +210,15 @@ async def test_a_request_that_is_refused_for_today_is_not_counted_and_does_nothi
     (await user.command("AP_Read", target={"agent": unique})).refused(3000, 404)
 
 
+async def test_a_password_that_is_refused_for_too_many_attempts_is_not_counted(user: Client):
+    guesses = [await user.command("US_Destroy", vx={"secret": f"guess {number}"}) for number in range(10)]
+    assert [answer.refused(2002, 401) and left(answer) for answer in guesses] == list(range(99, 89, -1))
+    for service in ("US_Destroy", "US_Update"):
+        answer = (await user.command(service, vx={"secret": PASSWORD})).refused(4001, 429)
+        assert left(answer) == 90
+    assert (await quota(user))["used"] == 11
+
+
 async def test_the_own_record_shows_the_quota_with_this_request_in_it(user: Client):
     now = datetime.now(UTC)
     shown = await quota(user)
