@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Callable, Sequence
-from email.utils import parsedate_to_datetime
+
+from actors.wire import http_date_s
 
 MAX_RETRY_AFTER_S = 10 * 3600
 JITTER = 0.2
@@ -53,11 +54,8 @@ def retry_after_s(value: str | None, now: int) -> float | None:
     text = value.strip()
     if text.isascii() and text.isdigit():
         return float(text[:12])
-    try:
-        at = parsedate_to_datetime(text).timestamp()
-    except (ValueError, TypeError, OverflowError):
-        return None
-    return max(0.0, math.ceil(at - now / 1000))
+    at = http_date_s(text)
+    return None if at is None else max(0.0, math.ceil(at - now / 1000))
 
 
 class Breaker:

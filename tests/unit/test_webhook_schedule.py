@@ -4,6 +4,7 @@ import base64
 import hashlib
 import hmac
 import itertools
+import time
 
 import pytest
 
@@ -74,6 +75,17 @@ def test_retry_after_never_shortens_a_wait_that_is_longer_than_ten_hours():
 def test_retry_after_is_read_as_seconds_or_as_a_date(header: str | None, seconds: float | None):
     at = 1_795_276_845_000  # Sat, 21 Nov 2026 16:00:45 GMT
     assert retry_after_s(header, at) == seconds
+
+
+@pytest.mark.parametrize("header", ["Sat Nov 21 16:01:45 2026", "Sat, 21 Nov 2026 16:01:45 -0000"])
+def test_a_date_without_a_time_zone_is_utc_wherever_the_gateway_runs(header: str, monkeypatch: pytest.MonkeyPatch):
+    try:
+        with monkeypatch.context() as elsewhere:
+            elsewhere.setenv("TZ", "America/New_York")
+            time.tzset()
+            assert retry_after_s(header, 1_795_276_845_000) == 60
+    finally:
+        time.tzset()
 
 
 # the breaker

@@ -4,7 +4,6 @@ No text of a server goes into an error or a log, because it may repeat the key o
 """
 
 import asyncio
-import email.utils
 import logging
 import math
 import random
@@ -21,6 +20,7 @@ import openai
 from actors.engines.openai.chunks import MalformedChunk, ToolCall, add_calls, read_chunk, read_usage
 from actors.engines.options import Usage
 from actors.errors import MessageKept, Overloaded, ServiceError
+from actors.wire import http_date_s
 
 log = logging.getLogger("parley.openai")
 
@@ -289,10 +289,10 @@ def _retry_after(headers: httpx2.Headers) -> float | None:
         try:
             seconds = float(given) / unit
         except ValueError:
-            try:
-                seconds = email.utils.parsedate_to_datetime(given).timestamp() - time.time()
-            except ValueError:
+            at = http_date_s(given)
+            if at is None:
                 continue
+            seconds = at - time.time()
         if not math.isnan(seconds):
             return max(seconds, 0.0)
     return None
