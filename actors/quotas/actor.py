@@ -70,6 +70,7 @@ class QuotaActor(DurableActor):
         "_reserving",
         "_stored",
         "_thresholds",
+        "_window",
     )
 
     def __init__(self, key: str, store: Store, clock: Clock, outbox: Outbox) -> None:
@@ -85,6 +86,7 @@ class QuotaActor(DurableActor):
         self._quiet_until = 0
         self._reserved = 0  # the submitted bound and the stored one
         self._stored = 0
+        self._window = 0  # the number of the window of bounds that only rise: a new day or a lower limit begins another
         self._reserving: AsyncFuture[Any] | None = None
         self._due_soon = False
         self._reported = 0
@@ -165,6 +167,7 @@ class QuotaActor(DurableActor):
         """Begin a new day, with nothing counted or reserved yet."""
         self._flush_refusals(now)
         day = now // DAY_MS
+        self._window += 1
         self._day, self._count, self._reserved, self._stored, self._reported = day, 0, 0, 0, 0
         self._ends_at, self._quiet_until = (day + 1) * DAY_MS, 0
         self._refused_told_at = 0
@@ -193,14 +196,14 @@ class QuotaActor(DurableActor):
 
     def _store_window(self, bound: int, *events: Write) -> AsyncFuture[Any]:
         """Submit the window; only answers whose count lies above the stored bound wait for it."""
-        day, self._reserved = self._day, bound
+        window, self._reserved = self._window, bound
 
         def applied() -> None:
-            if day == self._day:
+            if window == self._window:
                 self._stored = max(self._stored, bound)
 
         return self.commit(
-            self._reservation(day, bound),
+            self._reservation(self._day, bound),
             *events,
             applied=applied,
             awaited=False,
@@ -285,9 +288,16 @@ class QuotaActor(DurableActor):
     def _change_plan(self, message: PlanChanged) -> None:
         self._plan, self._limit = message.plan, daily_limit(message.plan, message.plan_limit)
         self._quiet_until = 0
-        crossed = self._crossed()
         now = self._clock()
-        if crossed != self._reported and now < self._ends_at:
+        if now >= self._ends_at:
+            return
+        bound = self._ahead()
+        if bound < self._reserved:  # by a block of the former limit, which a crash would count as used
+            self._window += 1
+            self._stored = min(self._stored, bound)
+            self._reserving = self._store_window(bound)
+        crossed = self._crossed()
+        if crossed != self._reported:
             self._report(crossed, now)
 
     # life

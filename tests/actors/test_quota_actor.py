@@ -283,6 +283,21 @@ async def test_a_change_of_plan_holds_from_the_next_request_on_and_keeps_the_cou
     assert (await free.count()).used == 121
 
 
+async def test_after_a_lower_plan_a_crash_costs_no_more_than_a_block_of_that(core: Core, disk: Disk):
+    quota = await make(core, "enterprise")
+    await quota.counts(4)
+    await quota.on_plan("free")
+    async with asyncio.timeout(30):
+        while (await quota.stored())[1] != 5:
+            await spin()
+    disk.hold()
+    asked = [asyncio.create_task(quota.count()) for _ in range(3)]
+    await spin()
+    assert [task.done() for task in asked] == [True, False, False]
+    disk.let_go()
+    assert [standing.used for standing in await asyncio.gather(*asked)] == [5, 6, 7]
+
+
 async def test_a_change_of_plan_while_the_actor_starts_is_not_missed(free: Quota):
     await free.counts(100)
     for plan, admitted in (("builder", 5), ("free", 0)):
