@@ -127,7 +127,7 @@ class QuotaActor(DurableActor):
 
     def _count_with_care(self, now: int) -> QuotaStatus:
         """Count a request that needs more than counting: a new day, a bound, a threshold, or a refusal."""
-        if now >= self._ends_at:
+        if self._is_over(now):
             self._begin_day(now)
         if self._limit is not None and self._count >= self._limit:
             self._refuse(now)
@@ -162,6 +162,14 @@ class QuotaActor(DurableActor):
     @property
     def _block(self) -> int:
         return MAX_BLOCK if self._limit is None else min(max(self._limit // 100, 1), MAX_BLOCK)
+
+    def _is_over(self, now: int) -> bool:
+        """Return whether another day is to be counted.
+
+        A clock that is set back gives no second helping, unless by more than a day: then the window is of a wrong
+        clock, and would refuse requests for as long as that was ahead.
+        """
+        return not self._ends_at - 2 * DAY_MS <= now < self._ends_at
 
     def _begin_day(self, now: int) -> None:
         """Begin a new day, with nothing counted or reserved yet."""
@@ -216,7 +224,7 @@ class QuotaActor(DurableActor):
     @handles(ReadQuota)
     def _read(self, _: ReadQuota) -> QuotaStatus:
         now = self._clock()
-        if now >= self._ends_at:
+        if self._is_over(now):
             return QuotaStatus(self._plan, self._limit, 0, (now // DAY_MS + 1) * DAY_MS)
         return self._status()
 
@@ -289,7 +297,7 @@ class QuotaActor(DurableActor):
         self._plan, self._limit = message.plan, daily_limit(message.plan, message.plan_limit)
         self._quiet_until = 0
         now = self._clock()
-        if now >= self._ends_at:
+        if self._is_over(now):
             return
         bound = self._ahead()
         if bound < self._reserved:  # by a block of the former limit, which a crash would count as used

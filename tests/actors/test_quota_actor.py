@@ -223,6 +223,21 @@ async def test_a_clock_that_goes_back_gives_no_second_helping(free: Quota, clock
     assert await free.counts(5) == []
 
 
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_a_clock_that_was_wrong_by_days_refuses_nothing_once_it_is_right(
+    free: Quota, clock: MovableClock, restarted: bool
+):
+    right = clock.now
+    clock.now += 400 * DAY_MS
+    await free.counts(100)
+    clock.now = right
+    if restarted:
+        await free.end()
+    assert (await free.standing()).used == 0
+    assert len(await free.counts(150)) == 100
+    assert (await free.standing()).resets_at == (clock.day + 1) * DAY_MS
+
+
 @pytest.mark.parametrize("seed", [*range(6), *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(6, 20))])
 async def test_whatever_happens_each_day_admits_no_more_than_its_limit_and_forgets_nothing(
     core: Core, disk: Disk, clock: MovableClock, seed: int
