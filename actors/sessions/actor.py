@@ -100,7 +100,7 @@ class SessionActor(DurableActor):
         if now >= self._expires_at(session):
             raise self._expired()
         self._last_used = now
-        if now - self._stored_use >= self._touch_ms:
+        if not 0 <= now - self._stored_use < self._touch_ms:  # below 0 the clock was set back
             self._stored_use = now
             # Nobody waits for the commit, because the contract allows a crash to lose the last minute's use.
             self.commit(credentials.touch(self.key, now), awaited=False)
@@ -147,7 +147,7 @@ class SessionActor(DurableActor):
     @property
     def holds_something(self) -> bool:
         """Whether a use of the session is not stored yet."""
-        return self._session is not None and self._last_used > self._stored_use
+        return self._session is not None and self._last_used != self._stored_use
 
     async def on_end(self) -> None:
         """Store the last use."""

@@ -1,4 +1,4 @@
-"""API keys and users of sandbox keys end at their time, by a clock that the test moves, over restarts."""
+"""Sessions, API keys and users of sandbox keys end at their time, by a clock that the test moves, over restarts."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -95,6 +95,17 @@ async def test_a_key_ends_at_its_time_and_not_for_lack_of_use(clocked: Clocked):
     (entry,) = [key for key in listed if key["id"] == made["id"]]
     used_at = datetime.fromisoformat(entry["last_used_at"]).timestamp() * 1000
     assert abs(used_at - clocked.clock.now) < 60_000
+
+
+async def test_a_use_after_the_clock_was_set_back_counts_as_the_last_one(clocked: Clocked):
+    right = clocked.clock.now
+    clocked.clock.now += 400 * DAY_MS
+    user = await clocked.nobody.register("lovelace")
+    clocked.clock.now = right
+    (await user.command("US_Read")).ok()
+    await clocked.restart()
+    clocked.clock.now += DAY_MS
+    (await clocked.use(user).command("US_Read")).refused(2001, 401)
 
 
 async def test_users_of_sandbox_keys_are_removed_after_30_days_without_use_or_when_revoked(clocked: Clocked):
