@@ -91,11 +91,14 @@ def insert_act(act: Act) -> Write:
 
 
 def insert_read(act: Act) -> Write:
-    """Add an entry of an operator's read, unless the credential has one of this service and the last minute."""
+    """Add an entry of an operator's read, unless the credential has one of this service and the last minute.
+
+    One of a later time than that was left before the clock was set back.
+    """
     return Write(
         f"INSERT INTO audit ({_ACT}) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 WHERE NOT EXISTS"
-        " (SELECT 1 FROM audit WHERE user_id IS NULL AND credential_id = ?2 AND service = ?4 AND at > ?9)",
-        (*act, act.at - READ_AGAIN_MS),
+        " (SELECT 1 FROM audit WHERE user_id IS NULL AND credential_id = ?2 AND service = ?4 AND at > ?9 AND at < ?10)",
+        (*act, act.at - READ_AGAIN_MS, act.at + READ_AGAIN_MS),
     )
 
 

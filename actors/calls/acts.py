@@ -46,7 +46,7 @@ async def note_read(call: Call, code: int = 0) -> None:
     noted, now = call.core.reads_noted, call.core.clock()
     credential_id = call.caller.credential_id if call.caller else INTERNAL
     last = noted.get((call.service, credential_id))
-    if last is not None and now - last < READ_AGAIN_MS:
+    if last is not None and abs(now - last) < READ_AGAIN_MS:
         return
     noted[call.service, credential_id] = now
     noted.move_to_end((call.service, credential_id))

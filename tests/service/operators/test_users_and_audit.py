@@ -1,10 +1,13 @@
 """The lists of users and of all users' audit rows (docs/contract.md, "Roles")."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.gateway import Client
+from tests.gateways.gate import ENGINES
+from tests.support.clock import DAY_MS, ClockFile
+from tests.support.gateway import Client, running
 from tests.support.operator import LISTED, SECRET, Cast
 
 USERS = "/api/admin/users"
@@ -131,6 +134,24 @@ async def test_reads_leave_one_row_a_minute_for_each_route_and_credential(cast: 
     for _ in range(2):
         assert (await cast.auditor.request("GET", "/debug/actors?limit=1")).http == 200
     assert len(await audit(cast.operator, service="listActors", limit=200)) == len(rows) + 1
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_reads_leave_rows_also_after_the_clock_was_set_back(tmp_path: Path, restarted: bool):
+    clock = ClockFile(tmp_path / "clock")
+    script = ENGINES / "clocked.py"
+    async with running(tmp_path / "data", script=script, TEST_CLOCK=str(clock.path)) as gateway:
+        clock.move(DAY_MS)
+        async with gateway.client() as client:
+            await client.request("GET", "/debug/actors?limit=1", headers=SECRET)
+        if restarted:
+            assert await gateway.stop() == 0
+            await gateway.start()
+        clock.move(-DAY_MS)
+        async with gateway.client() as client:
+            await client.request("GET", "/debug/actors?limit=1", headers=SECRET)
+            listed = await client.request("GET", "/api/admin/audit?service=listActors", headers=SECRET)
+        assert len(listed.body["entries"]) == 2
 
 
 async def test_the_log_is_over_all_users_and_their_own_shows_no_acts(cast: Cast):
