@@ -36,7 +36,7 @@ from actors.webhooks.messages import (
 from actors.webhooks.outbox import Outbox
 from actors.webhooks.outcomes import Outcomes, StoredResult
 from actors.webhooks.recoveries import Recoveries
-from actors.webhooks.schedule import RetrySchedule
+from actors.webhooks.schedule import LONGEST_OPEN_MS, RetrySchedule
 from actors.webhooks.signing import Signer
 from persistence import deliveries
 from persistence.deliveries import DueRow, ResultRow
@@ -193,7 +193,7 @@ class WebhookDispatcher(DurableActor):
         """Begin as many attempts of an endpoint as it may have, and schedule the loading of more."""
         if self._stopping:
             return
-        if lane.breaker.open_until > now:
+        if lane.breaker.is_open(now):
             lane.let_go()
             if lane.next_due is not None:
                 self._lanes.wakeups.set(lane, max(lane.breaker.open_until, lane.next_due))
@@ -271,7 +271,7 @@ class WebhookDispatcher(DurableActor):
         if lane.receiver is None and endpoint is None:
             lane.next_due = None
         elif lane.receiver is None:  # its secrets can't be opened, or its user is suspended
-            lane.breaker.open_until = now + LOOK_AGAIN_MS
+            lane.breaker.open_until = now + LONGEST_OPEN_MS
         elif lane.receiver.active:
             lane.take(rows, now)
         else:

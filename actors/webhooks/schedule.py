@@ -9,6 +9,8 @@ MAX_RETRY_AFTER_S = 10 * 3600
 JITTER = 0.2
 BREAKER_FAILURES = 10
 BREAKER_OPEN_MS = 30_000
+LONGEST_OPEN_MS = 60_000
+"""The longest time that nothing is done for an endpoint; a later end is from before the clock was set back."""
 MAX_IN_FLIGHT = 16
 """The largest number of attempts of one endpoint under way."""
 MAX_OPEN = 32
@@ -79,11 +81,15 @@ class Breaker:
         """Whether the breaker is open, or waits for the outcome of its probe."""
         return self._failures >= BREAKER_FAILURES
 
+    def is_open(self, now: int) -> bool:
+        """Return whether nothing is done for the endpoint now."""
+        return now < self.open_until <= now + LONGEST_OPEN_MS
+
     def room(self, in_flight: int, now: int) -> int:
         """Return the number of attempts that may begin now, in addition to those under way."""
         if not self.tripped:
             return max(0, self._window - in_flight)
-        return 1 if now >= self.open_until and not in_flight else 0
+        return 0 if in_flight or self.is_open(now) else 1
 
     def succeeded(self) -> None:
         """Note a success, which closes the breaker."""

@@ -483,6 +483,30 @@ async def test_ten_failures_in_a_row_open_the_breaker_and_waiting_uses_up_no_att
         await core.until(all_sent)
 
 
+async def test_an_open_breaker_does_not_stay_open_when_the_clock_is_set_back(tmp_path: Path):
+    async with receiving(status(500)) as receiver, bench(tmp_path, delays_s=(100_000,)) as core:
+        await core.endpoint(receiver.url)
+        for number in range(12):
+            await core.test_event(n=number)
+        await receiver.got(10)
+
+        async def breaker_is_open() -> bool:
+            found = core.core.directory.inspect(DISPATCHER, DISPATCHER_KEY)
+            assert found
+            (lane,) = found[1]["lanes"]
+            return bool(lane["breaker_open_until"]) and not lane["open"]
+
+        await core.until(breaker_is_open)
+        core.clock.move(-HOUR)
+        receiver.answer = thanks
+        await core.test_event(n=12)
+
+        async def sent() -> bool:
+            return len(await core.listed("succeeded")) == 1
+
+        await core.until(sent)
+
+
 async def test_at_most_sixteen_attempts_of_an_endpoint_are_in_flight(tmp_path: Path):
     at_once, most, release = 0, 0, asyncio.Event()
 
