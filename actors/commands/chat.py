@@ -36,7 +36,7 @@ from actors.conversations.stored import from_row, quoted_positions
 from actors.domains.messages import DOMAIN, NotInDomain, Said, SayInZone
 from actors.engines.message import Utterance
 from actors.engines.turn import Memory, Persona
-from actors.errors import NotFound
+from actors.errors import NotFound, NotPermitted
 from actors.sessions.scopes import filter_of
 from actors.wire import Record
 from persistence import agents, conversations, zones
@@ -63,8 +63,10 @@ async def chat(call: Call) -> Answer:
     elif (call.zone_id or target.domain or target.zone) and await speaks_in_zone(call):
         try:
             return await _chat_in_zone(call)
-        except NotInDomain:
+        except (NotInDomain, NotPermitted) as refused:
             if target.domain or target.zone or target.agent is None:
+                raise
+            if isinstance(refused, NotPermitted) and await _answers_in_selected_domain(call, target.agent):
                 raise
             # the zone is only selected, and the named agent is not in it: the chat is private
     if place is None:
@@ -79,6 +81,10 @@ async def chat(call: Call) -> Answer:
         raise no_agent_selected() from None  # the selected agent is gone, or out of sight
     assert isinstance(answer, Answer)  # only a chat with a key of a door may have run before
     return answer
+
+
+async def _answers_in_selected_domain(call: Call, agent: str) -> bool:
+    return bool(await call.core.store.fetch(agents.online_members_named(call.domain_id or "", [agent])))
 
 
 def _send(

@@ -158,6 +158,21 @@ async def test_who_names_an_agent_that_is_elsewhere_leaves_the_selected_zone(wor
     (await owner.command("AP_Chat", target=named, content="Here?")).refused(3002, 409)
 
 
+async def test_a_selected_zone_that_its_user_has_left_keeps_no_other_chat(workspace: Workspace):
+    owner, guest, domain = workspace.owner, workspace.guest, workspace.domain
+    change = {"name": domain, "description": "d", "access": "public"}
+    (await owner.command("DM_Update", target={"domain": domain}, vx=change)).ok()
+    (await owner.command("AP_Modify", target={"agent": workspace.owner_agent}, vx={"access": "public"})).ok()
+    (await guest.command("DM_Select", target={"domain": domain})).ok()
+    (await owner.command("DM_Kick", target={"domain": domain, "agent": workspace.guest_agent})).ok()
+    (await guest.command("AP_Chat", content="Hello")).refused(2003, 403)
+    (await guest.command("AP_Chat", target={"agent": workspace.owner_agent}, content="Hello")).refused(2003, 403)
+    private = (await guest.command("AP_Chat", target={"agent": workspace.guest_agent}, content="Just us.")).ok()
+    assert [message["zone"] for message in private.content] == [None, None]
+    named = {"agent": workspace.guest_agent, "domain": domain}
+    (await guest.command("AP_Chat", target=named, content="Here?")).refused(2003, 403)
+
+
 async def test_what_a_chat_in_a_zone_needs(workspace: Workspace, stranger: Client, unique: str):
     target = {"domain": workspace.domain}
     outsider = f"{unique}-outsider"
