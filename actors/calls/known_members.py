@@ -111,6 +111,13 @@ class Members:
         return None
 
 
+def nearest_name(word: str, names: Iterable[str]) -> str | None:
+    """Return the name most like a word, in any case, or None if none is like it."""
+    by_key = {name.lower(): name for name in names}
+    found = get_close_matches(word[:MAX_COMPARED].lower(), by_key, 1)
+    return by_key[found[0]] if found else None
+
+
 def members_of(model: type[BaseModel], *others: str) -> Members:
     """Return the members of a model and of its nested models; `others` are known in addition."""
     return Members((*others, *_paths_of(model)))

@@ -3,12 +3,11 @@
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from actors.addresses import place_of
 from actors.calls.bank_targets import bank_named
 from actors.calls.call import Call
-from actors.calls.known_members import MAX_COMPARED
+from actors.calls.known_members import MAX_COMPARED, nearest_name
 from actors.calls.targets import agent_named, domain_named
 from actors.commands.table import COMMANDS
 from actors.errors import InvalidField, NotPermitted
@@ -102,8 +101,8 @@ def _require_service(service: str) -> None:
     """
     known = {*COMMANDS, *(f"{name.partition('_')[0]}_*" for name in COMMANDS)}
     if service not in known:
-        nearest = get_close_matches(service[:MAX_COMPARED], known, 1)
-        hint = f" (the nearest is {nearest[0]})" if nearest else ""
+        nearest = nearest_name(service, known)
+        hint = f" (the nearest is {nearest})" if nearest else ""
         raise InvalidField(f"Invalid value of scopes.services: there is no service {service[:MAX_COMPARED]!r}{hint}.")
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Coroutine
 from contextlib import suppress
-from difflib import get_close_matches
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from sanic import Blueprint, HTTPResponse, Request
 from actors.calls.admission import admit, authenticate, count_stored, deferred_until
 from actors.calls.call import Answer, Call, Elsewhere
 from actors.calls.context import context, context_now
-from actors.calls.known_members import MAX_COMPARED
+from actors.calls.known_members import nearest_name
 from actors.calls.request import parse, require
 from actors.commands.command import Command
 from actors.commands.table import COMMANDS, UNROUTED
@@ -309,7 +308,7 @@ def _command_of(body: dict[str, Any]) -> Command:
         raise InvalidField("Invalid value of service: it must be a text.")
     command = COMMANDS.get(service) or UNROUTED.get(service)
     if command is None:
-        nearest = get_close_matches(service[:MAX_COMPARED], COMMANDS, 1)
-        hint = f"; the nearest is {nearest[0]}" if nearest else ""
+        nearest = nearest_name(service, COMMANDS)
+        hint = f"; the nearest is {nearest}" if nearest else ""
         raise UnknownService(f"There is no such service (names are case-sensitive){hint}. See /docs for all of them.")
     return command

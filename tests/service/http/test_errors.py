@@ -66,7 +66,8 @@ async def test_1000_a_body_that_is_no_json_object(user: Client):
 async def test_1001_an_unknown_service(user: Client):
     refused(await user.command("AP_Fly"), 1001, 400)
     assert "the nearest is MB_Recall." in (await user.command("MB_Recal")).note
-    assert "the nearest is AP_Chat." in (await user.command("ap_Chat")).note
+    for service in ("ap_Chat", "ap_chat", "AP_CHAT"):
+        assert "the nearest is AP_Chat." in (await user.command(service)).note
     assert "nearest" not in (await user.command("x" * 100_000)).note
 
 
