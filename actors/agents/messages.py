@@ -268,6 +268,11 @@ def no_such_conversation() -> NoSuchConversation:
     return NoSuchConversation("There is no such conversation of yours; look at CV_List.")
 
 
+def of_another_agent() -> NoSuchConversation:
+    """Make the error for a conversation of the caller's with another agent than the one that is spoken to."""
+    return NoSuchConversation("This conversation of yours is with another agent; CV_Read tells with which.")
+
+
 def no_such_agent() -> NotFound:
     """Make the error for an agent that does not exist or that the user may not see."""
     return NotFound("There is no such agent that you may see; check the name with AP_List.")

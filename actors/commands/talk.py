@@ -19,6 +19,7 @@ from actors.agents.messages import (
     SendChat,
     no_such_conversation,
     nothing_said,
+    of_another_agent,
 )
 from actors.calls.call import A, Call
 from actors.calls.conversation_targets import own_conversation
@@ -235,7 +236,7 @@ async def _place_of(call: Call, agent_id: str, saying: Saying) -> ChatPlace:
     if saying.conversation is not None:
         row = await own_conversation(call, saying.conversation)
         if row.agent_id != agent_id:
-            raise no_such_conversation()
+            raise of_another_agent()
         return ChatPlace(row.number, row.is_default, last_seq=saying.last_seq)
     store, user_id = call.core.store, call.user.user_id
     if saying.client_id is not None:

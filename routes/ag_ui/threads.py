@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from actors.agents.messages import no_such_conversation, require_answering
+from actors.agents.messages import of_another_agent, require_answering
 from actors.calls.conversation_targets import own_conversation
 from actors.commands.conversations import forked
 from actors.commands.runs import keyed_run
@@ -90,7 +90,7 @@ async def saying_of(call: Call, agent: AgentRow, asked: Asked, name: str) -> Asy
         return
     row = await own_conversation(call, thread)
     if row.agent_id != agent_id:
-        raise no_such_conversation()
+        raise of_another_agent()
     yield structs.replace(saying, conversation=thread)
 
 

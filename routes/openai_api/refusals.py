@@ -70,6 +70,12 @@ def no_such_response(response_id: str, param: str = "response_id") -> Unknown:
     return Unknown(f"There is no response `{response_id[:80]}` of yours.", param, code)
 
 
+def of_another_model(response_id: str) -> Unknown:
+    """Make the error for a previous response of the caller's that another agent gave."""
+    note = f"The response `{response_id}` is another model's; send that model, or leave previous_response_id out."
+    return Unknown(note, "previous_response_id", "previous_response_not_found")
+
+
 def no_such_item(item_id: str, param: str) -> Unknown:
     """Make the error for an item of a response that is unknown, another user's, or was not stored."""
     note = f"There is no item `{item_id[:80]}` in a stored response of yours; send the message itself."

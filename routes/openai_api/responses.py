@@ -24,7 +24,7 @@ from routes.openai_api.answers import Answered, Heading, message_of_response, un
 from routes.openai_api.errors import GO_ON
 from routes.openai_api.models import agent_id_of
 from routes.openai_api.references import with_referenced
-from routes.openai_api.refusals import BadRequest, no_such_response, unsupported
+from routes.openai_api.refusals import BadRequest, no_such_response, of_another_model, unsupported
 from routes.openai_api.repeats import CONVERSATION_ID
 from routes.openai_api.request import Asked, read_response
 from routes.openai_api.response_object import Events, Json, completed_response, failed_response, response_object
@@ -130,7 +130,7 @@ async def _talked(call: Call, agent_id: str, asked: Asked, saying: Saying) -> Ta
         return earlier_try
     previous = await _run_of(call, previous_id, "previous_response_id")
     if previous.agent_id != agent_id:
-        raise no_such_response(previous_id, "previous_response_id")
+        raise of_another_model(previous_id)
     if previous.reply is None:
         raise BadRequest("The previous response has no answer to go on from.", "previous_response_id")
     seq = previous.reply.seq

@@ -182,6 +182,7 @@ async def test_an_unknown_conversation_is_404(openai: AsyncOpenAI, agent: str, s
         with pytest.raises(NotFoundError) as refused:
             await openai.chat.completions.create(model=agent, messages=ASKED, metadata={"conversation_id": wrong})
         assert (refused.value.code, refused.value.param) == ("not_found", "metadata.conversation_id")
+        assert ("is with another agent" in refused.value.message) == (wrong == own)
     with pytest.raises(NotFoundError) as by_header:
         await openai.chat.completions.create(model=agent, messages=ASKED, extra_headers={"X-Conversation-Id": "cnv_x"})
     assert by_header.value.param == "X-Conversation-Id"

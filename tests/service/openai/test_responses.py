@@ -185,6 +185,17 @@ async def test_a_deleted_response_is_unknown_and_its_messages_stay(openai: Async
     assert len(await messages_of(user, conversation_of(response))) == 2
 
 
+async def test_a_response_of_another_model_is_told_from_an_unknown_one(
+    openai: AsyncOpenAI, agent: str, user: Client, unique: str
+):
+    await user.agent(f"{unique}-other", select=False)
+    response = await openai.responses.create(model=agent, input=ASKED)
+    with pytest.raises(NotFoundError) as other:
+        await openai.responses.create(model=f"{unique}-other", input=ASKED, previous_response_id=response.id)
+    assert (other.value.code, other.value.param) == ("previous_response_not_found", "previous_response_id")
+    assert "is another model's" in other.value.message
+
+
 async def test_a_repeat_after_a_deletion_is_answered_anew(openai: AsyncOpenAI, agent: str, user: Client):
     async def said(count: int) -> str:
         headers = {"x-stainless-retry-count": str(count)}
