@@ -17,6 +17,7 @@ from actors.calls.call import Call
 from actors.errors import InvalidField, MalformedBody, NoCredential, NotPermitted, ServiceError, WrongMethod
 from routes.bus.bus import CommandBus
 from routes.bus.request import BusRequest
+from routes.http.accept import weight_of
 from routes.http.answers import JsonAnswer, credential_of, error_answer, identify, quota_headers
 from routes.http.bodies import LONG_BODY_BYTES, next_turn, received_body, require_json, require_size, whole_header
 from routes.http.event_stream import EVENT_STREAM
@@ -105,7 +106,8 @@ class McpServer:
         session = header.get(HEADER)
         if session is None or request.method == "HEAD":  # without a session there is no stream
             raise WrongMethod("Only a session, named by Mcp-Session-Id, has a stream (GET) and an end (DELETE).")
-        if request.method == "GET" and not any(kind in header.get("accept", "*/*") for kind in (EVENT_STREAM, "*/*")):
+        accepted = header.get("accept") or "*/*"
+        if request.method == "GET" and not any(weight_of(accepted, kind) for kind in (EVENT_STREAM, "text/*", "*/*")):
             return MalformedBody.internal_code, HTTPResponse(status=406, headers={"X-Request-Id": call.request_id})
         await authenticate(call, credential_of(header.get))
         if request.method == "GET":

@@ -173,7 +173,14 @@ async def test_a_stream_and_the_end_of_a_session_count_nothing(user: Client):
 
 async def test_a_stream_is_only_for_clients_that_take_one(user: Client):
     headers = await begun(user)
-    for accept, status in (("application/json", 406), ("*/*", 200), ("text/event-stream, application/json", 200)):
+    for accept, status in (
+        ("application/json", 406),
+        ("text/event-stream;q=0", 406),
+        ("*/*", 200),
+        ("text/*", 200),
+        ("Text/Event-Stream", 200),
+        ("text/event-stream, application/json", 200),
+    ):
         async with user.http.get(f"{user.base}/mcp", headers=headers | {"Accept": accept}) as response:
             assert (response.status, "X-Request-Id" in response.headers) == (status, True)
 
