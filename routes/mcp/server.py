@@ -18,7 +18,7 @@ from actors.errors import InvalidField, MalformedBody, NoCredential, NotPermitte
 from routes.bus.bus import CommandBus
 from routes.bus.request import BusRequest
 from routes.http.accept import weight_of
-from routes.http.answers import JsonAnswer, credential_of, error_answer, identify, quota_headers
+from routes.http.answers import JsonAnswer, credential_of, headers_of, identify, quota_headers, status_of
 from routes.http.bodies import LONG_BODY_BYTES, next_turn, received_body, require_json, require_size, whole_header
 from routes.http.event_stream import EVENT_STREAM
 from routes.http.exchange import Exchange
@@ -27,6 +27,7 @@ from routes.mcp.event_stream import send_changes, session_call
 from routes.mcp.groups import groups_of, is_offered
 from routes.mcp.host import McpHost
 from routes.mcp.long_answers import send_long_answer, without_arguments
+from routes.mcp.refusals import INTERNAL_ERROR
 from routes.mcp.sessions import HEADER, McpSessions, no_session
 from routes.mcp.tools import TOOLS
 
@@ -194,7 +195,7 @@ class McpServer:
             raise no_session()
         answer = asked.answer
         if answer is not None and answer.status == 401 and not TOOLS[asked.service].public:
-            return answer.response()  # MCP requires that HTTP refuses a wrong credential
+            return _refusal(orjson.loads(answer.body)["status"], answer.headers)  # as MCP requires
         for name, value in (answer.headers if answer is not None else quota_headers(asked.call)).items():
             response.headers[name] = value
         if credential is not None and _begins_session(cast(dict[str, Any], message), response):
@@ -204,7 +205,16 @@ class McpServer:
 
 async def _refused_by_http(call: Call, error: ServiceError) -> HTTPResponse:
     allowed = {"Allow": "POST"} if isinstance(error, WrongMethod) else {}
-    return error_answer(call.request_id, error, quota_headers(call) | allowed).response()
+    headers = headers_of(error) | quota_headers(call) | allowed | {"X-Request-Id": call.request_id}
+    return _refusal(status_of(error), headers)
+
+
+def _refusal(status: Mapping[str, Any], headers: Mapping[str, str]) -> HTTPResponse:
+    """Return a refusal with the status object of other routes, and as the JSON-RPC error that MCP clients show."""
+    code = INVALID_REQUEST if status["http_code"] < 500 else INTERNAL_ERROR
+    error = {"code": code, "message": status["note"]}
+    body = {"jsonrpc": "2.0", "id": None, "error": error, "status": status}
+    return JsonAnswer(orjson.dumps(body), status["http_code"], dict(headers))
 
 
 def _begins_session(message: dict[str, Any], response: HTTPResponse) -> bool:

@@ -165,6 +165,22 @@ async def test_a_wrong_credential_is_refused_by_http(sanic_client: Client, messa
     assert answer.headers["WWW-Authenticate"] == "Bearer"
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("headers", "why"),
+    [
+        ({}, "AP_List needs a credential"),
+        ({"Authorization": "Bearer pls_nonsense"}, "This is not a Parley token"),
+    ],
+)
+async def test_the_official_client_shows_why_http_has_refused(
+    sanic_client: Client, mode: Mode, headers: dict[str, str], why: str
+):
+    with pytest.RaisesGroup(pytest.RaisesExc(MCPError, match=why), flatten_subgroups=True):
+        async with connected(sanic_client.base, headers, mode) as client:
+            await client.call_tool("AP_List", {})
+
+
 async def test_a_wrong_password_is_the_tool_s_answer_not_http_s(user: Client):
     log_on = tool_call("US_LogOn", target={"user": user.name}, vx={"secret": "wrong password"})
     answer = await sent(user, log_on, path=WITH_USERS)
@@ -174,7 +190,8 @@ async def test_a_wrong_password_is_the_tool_s_answer_not_http_s(user: Client):
 
 async def test_a_session_that_was_logged_off_by_a_tool_is_over(user: Client):
     assert (await sent(user, tool_call("US_LogOff"), bearer(user))).body["result"]["isError"] is False
-    (await sent(user, tool_call("US_Read"), bearer(user))).refused(2001, 401)
+    answer = (await sent(user, tool_call("US_Read"), bearer(user))).refused(2001, 401)
+    assert answer.body["error"]["message"] == answer.body["status"]["note"]
 
 
 async def test_an_api_key_is_as_good_as_a_session(user: Client):
