@@ -20,6 +20,7 @@ class MalformedChunk(Exception):
 class ToolCall:
     """A function call that the model asks for; `arguments` as the model wrote them, perhaps not JSON."""
 
+    number: int
     id: str = ""
     name: str = ""
     arguments: str = ""
@@ -111,16 +112,22 @@ def _calls(given: Any) -> tuple[CallPiece, ...]:
     return tuple(calls)
 
 
-def add_calls(calls: dict[int, ToolCall], pieces: tuple[CallPiece, ...]) -> None:
-    """Add pieces to the tool calls with their numbers.
+def add_calls(calls: list[ToolCall], pieces: tuple[CallPiece, ...]) -> None:
+    """Add pieces to the latest tool calls with their numbers.
+
+    Some servers give all calls one number, so a piece with a name and another id begins a call. An id alone doesn't,
+    because others give each piece an id.
 
     Raises:
-        MalformedChunk: the arguments of a call are too long.
+        MalformedChunk: there are too many calls, or the arguments of one are too long.
     """
     for number, id, name, arguments in pieces:
-        call = calls.setdefault(number, ToolCall())
+        call = next((call for call in reversed(calls) if call.number == number), None)
+        if call is None or (id and name and call.id not in ("", id)):
+            call = ToolCall(number)
+            calls.append(call)
         call.id = call.id or id
         call.name = call.name or name
         call.arguments += arguments
-        if len(call.arguments) > MAX_ARGUMENTS:
-            raise MalformedChunk("arguments")
+        if len(calls) > MAX_CALLS or len(call.arguments) > MAX_ARGUMENTS:
+            raise MalformedChunk("tool calls")

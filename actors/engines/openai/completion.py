@@ -73,7 +73,7 @@ class _Answer:
     alive: bool = False
     finish: str | None = None
     usage: Usage | None = None
-    calls: dict[int, ToolCall] = field(default_factory=dict[int, ToolCall])
+    calls: list[ToolCall] = field(default_factory=list[ToolCall])
 
 
 class _Failure(Exception):
@@ -197,7 +197,7 @@ class Completions:
                 async with stream:
                     async for text in self._texts(cast(AsyncIterator[Any], stream), first, deadline, answer):
                         yield text
-                for call in answer.calls.values():
+                for call in answer.calls:
                     yield call
                 yield Completed(answer.finish or "stop", answer.usage)
         except (openai.OpenAIError, httpx2.HTTPError, TimeoutError) as error:

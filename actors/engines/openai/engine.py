@@ -177,6 +177,7 @@ class OpenAIEngine:
                 return
             for number, call in enumerate(calls):
                 call.id = call.id or f"call_{round}_{number}"
+                call.arguments = call.arguments or "{}"
             wanted = [call for call in calls if call.name in talk.client]
             talk.calls += [ClientToolCall(call.id, call.name, call.arguments) for call in wanted]
             if talk.calls:
@@ -226,7 +227,7 @@ class OpenAIEngine:
     async def _use(self, talk: _Talk, call: ToolCall) -> ToolAnswer:
         """Carry out a tool call of the model; an error is an answer to the model."""
         try:
-            arguments: Any = orjson.loads(call.arguments or "{}")
+            arguments: Any = orjson.loads(call.arguments)
         except orjson.JSONDecodeError:
             arguments = None
         if not isinstance(arguments, dict):

@@ -9,7 +9,7 @@ from openai import AsyncOpenAI
 from tests.gateways.gate import ENGINES
 from tests.support.gateway import Client, GatewayProcess, running
 from tests.support.openai_client import messages_of
-from tests.support.provider import Provider, calls, providing, says
+from tests.support.provider import DONE, Provider, calls, chunk, providing, says, sends
 
 TOOL: Any = {
     "type": "function",
@@ -140,6 +140,44 @@ async def test_a_call_of_the_clients_function_comes_back(
     async with openai.responses.stream(model=agent, input=text, tools=[FLAT]) as events:
         final = await events.get_final_response()
     assert [item.type for item in final.output] == ["message", "function_call"]
+
+
+def one_call(id: str | None, arguments: str, *, name: str | None = "look_up", **index: int) -> bytes:
+    """Write a chunk with a call, or with a piece of one."""
+    return chunk(tool_calls=[{"id": id, "function": {"name": name, "arguments": arguments}, **index}])
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [one_call("a", '{"at": 1}', index=0), one_call("b", '{"at": 2}', index=0)],
+        [one_call("a", '{"at": 1}'), one_call("b", '{"at": 2}')],
+        [
+            one_call("a", "", index=0),
+            one_call("b", "", index=1),
+            one_call("c", '{"at": 1}', name=None, index=0),
+            one_call("d", '{"at": 2}', name=None, index=1),
+        ],
+    ],
+    ids=["of one number", "without numbers", "in pieces with ids of their own"],
+)
+async def test_calls_come_back_apart_however_the_server_numbers_them(
+    openai: AsyncOpenAI, agent: str, provider: Provider, unique: str, pieces: list[bytes]
+):
+    text = f"{unique} apart"
+    provider.on(text, sends(*pieces, chunk("tool_calls"), DONE))
+    completion = await openai.chat.completions.create(model=agent, messages=said(text), tools=[TOOL])
+    made = [call for call in completion.choices[0].message.tool_calls or [] if call.type == "function"]
+    assert [(call.id, call.function.arguments) for call in made] == [("a", '{"at": 1}'), ("b", '{"at": 2}')]
+
+
+async def test_a_call_without_arguments_has_an_empty_object(
+    openai: AsyncOpenAI, agent: str, provider: Provider, unique: str
+):
+    text = f"{unique} bare"
+    provider.on(text, calls(("look_up", "")))
+    response = await openai.responses.create(model=agent, input=text, tools=[FLAT])
+    assert [item.arguments for item in response.output if item.type == "function_call"] == ["{}"]
 
 
 async def test_a_call_without_a_text_is_an_answer_without_one(
