@@ -111,7 +111,16 @@ async def schema_locked(connection: asyncpg.Connection) -> AsyncGenerator[None]:
 
 
 async def read_schema(connection: asyncpg.Connection) -> Schema:
-    """Return the state of the database; its table of it is made where it is missing."""
+    """Return the state of the database; its table of it is made where it is missing.
+
+    Raises:
+        StoreError: the table is missing, and there are others.
+    """
+    if await connection.fetchval(
+        "SELECT to_regclass('schema_version') IS NULL"
+        " AND EXISTS (SELECT 1 FROM pg_tables WHERE schemaname = current_schema())"
+    ):
+        raise StoreError("the database has tables of another program: make an empty one with createdb, and name that.")
     await connection.execute("CREATE TABLE IF NOT EXISTS schema_version (version bigint NOT NULL)")
     column = "attrelid = to_regclass('schema_version') AND attname = 'needs'"
     if not await connection.fetchval(f"SELECT EXISTS (SELECT 1 FROM pg_attribute WHERE {column})"):
@@ -160,12 +169,10 @@ async def apply(connection: asyncpg.Connection, migrations: Sequence[Migration])
     Raises:
         StoreError: a table is in use for too long.
     """
-    before = 0
     for migration in migrations:
-        before = before or migration.number - 1
         await _apply(connection, migration)
-    if before > 0 and migrations:  # no log line for a new database
-        log.info("schema brought from version %d to %d", before, migrations[-1].number)
+    if migrations and migrations[0].number > 1:  # no log line for a new database
+        log.info("schema brought from version %d to %d", migrations[0].number - 1, migrations[-1].number)
 
 
 async def _apply(connection: asyncpg.Connection, migration: Migration) -> None:

@@ -139,11 +139,17 @@ async def test_a_database_that_is_not_there_is_told(own: Cluster):
         await PostgresStore.open(own.url("nowhere"))
 
 
-async def test_a_database_with_another_program_s_tables_is_told(own: Cluster):
-    await own.database("shop")
-    await own.execute("CREATE TABLE users (n bigint)", "shop")
-    with pytest.raises(StoreError, match="tables of another program: make an empty database"):
-        await PostgresStore.open(own.url("shop"))
+@pytest.mark.parametrize("table", ["users", "recipes"])
+async def test_a_database_with_another_program_s_tables_is_refused_and_stays(own: Cluster, table: str):
+    url = await own.database(f"of_{table}")
+    connection = await asyncpg.connect(url)
+    await connection.execute(f"CREATE TABLE {table} (n bigint)")
+    with pytest.raises(StoreError, match="tables of another program: make an empty one"):
+        await PostgresStore.open(url)
+    assert await connection.fetch("SELECT relname FROM pg_class WHERE relkind = 'r' AND relname !~ '^(pg|sql)_'") == [
+        (table,)
+    ]
+    await connection.close()
 
 
 async def test_a_read_only_database_is_told(own: Cluster, url: str):
@@ -168,9 +174,11 @@ def test_a_description_has_no_password():
 # Schema
 
 
-async def test_the_schema_is_made_once(url: str):
+async def test_the_schema_is_made_once(url: str, caplog: pytest.LogCaptureFixture):
     connection = await asyncpg.connect(url)
-    newest = await migrate(connection)
+    with caplog.at_level("INFO", logger="parley.store"):
+        newest = await migrate(connection)
+    assert caplog.messages == []
     assert newest == len(list(MIGRATIONS.glob("*.sql")))
     assert await migrate(connection) == newest
     assert await connection.fetchval("SELECT version FROM schema_version") == newest
