@@ -8,7 +8,7 @@ import asyncpg
 
 from persistence.migrations import numbered
 from persistence.move.side import ROWS_AT_ONCE, Kind, MoveError, Row, Table, not_empty, not_migrated
-from persistence.postgres.connecting import check, connect, described, is_statements_own, reason, unusable
+from persistence.postgres.connecting import FORBIDDEN, check, connect, described, is_statements_own, reason, unusable
 from persistence.postgres.migrate import MIGRATIONS, migrate
 from persistence.postgres.session import take_database
 from persistence.store import StoreError, StoreLocked
@@ -166,12 +166,7 @@ async def target(url: str) -> AsyncGenerator[PostgresSide, None]:
         MoveError: it is in use, not empty, not Parley's, or can't be written.
     """
     async with _connected(url, "TO") as connection:
-        version = await _version(connection)
-        if version is None and await connection.fetchval(
-            "SELECT EXISTS (SELECT 1 FROM pg_tables WHERE schemaname = current_schema())"
-        ):
-            raise MoveError(f"{described(url)} has another program's tables: make a database of its own with createdb.")
-        if version and await connection.fetchval("SELECT EXISTS (SELECT 1 FROM users)"):
+        if await _version(connection) and await connection.fetchval("SELECT EXISTS (SELECT 1 FROM users)"):
             raise not_empty(described(url), "users")
         await migrate(connection)
         transaction = connection.transaction()
@@ -215,6 +210,8 @@ def _told(url: str, argument: str) -> Generator[None, None, None]:
     except StoreError as error:
         raise MoveError(_as_argument(str(error), argument)) from error
     except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
+        if getattr(error, "sqlstate", None) == FORBIDDEN:
+            raise MoveError(_as_argument(unusable(url, error), argument)) from error
         raise MoveError(f"{described(url)} failed ({reason(error)}): mend that, then move again.") from error
     except OSError as error:
         raise MoveError(_as_argument(unusable(url, error), argument)) from error

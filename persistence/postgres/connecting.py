@@ -23,6 +23,9 @@ COMMAND_S = 60.0
 STATEMENTS = 1_024
 """The number of prepared statements that a connection keeps: more than the gateway has."""
 
+FORBIDDEN = "42501"
+"""The error of a statement that the role may not run."""
+
 _LOST_SEVERITIES = ("FATAL", "PANIC")
 _CONNECTION_EXCEPTION = "08"
 _DATA_EXCEPTION = "22"
@@ -43,7 +46,7 @@ _REMEDIES = {
     "28000": "the server does not admit this user from here: correct PARLEY_STORE_URL, or the server's pg_hba.conf.",
     "3D000": "there is no such database: make it with createdb, or name another in PARLEY_STORE_URL.",
     "42P07": "it has tables of another program: make an empty database with createdb, and name that.",
-    "42501": "the user may not do this: make it the owner of the database (ALTER DATABASE ... OWNER TO).",
+    FORBIDDEN: "the user may not do this: make it the owner of the database (ALTER DATABASE ... OWNER TO).",
     "25006": "it is read-only: name the primary server, or reset default_transaction_read_only for it and this user.",
     "53300": "the server takes no more connections: raise its max_connections, or the user's CONNECTION LIMIT.",
     "57P03": "the server does not take connections now: wait until it has started.",

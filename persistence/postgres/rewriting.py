@@ -6,7 +6,7 @@ from time import monotonic
 import asyncpg
 
 from persistence.migrations import numbered
-from persistence.postgres.connecting import check, connected, described, unusable
+from persistence.postgres.connecting import FORBIDDEN, check, connected, described, unusable
 from persistence.postgres.erasing import TABLES, older_transactions
 from persistence.postgres.migrate import MIGRATIONS
 from persistence.postgres.session import LOCK
@@ -14,8 +14,6 @@ from persistence.store import StoreError, StoreLocked
 
 REWRITE_S = 86_400.0
 """The longest time of a table, in seconds."""
-
-_FORBIDDEN = "42501"
 
 
 async def rewrite(url: str, tell: Callable[[str], None]) -> None:
@@ -80,7 +78,7 @@ async def _rewrite(connection: asyncpg.Connection, tell: Callable[[str], None]) 
         try:
             await connection.execute(statement, timeout=REWRITE_S)
         except asyncpg.PostgresError as error:
-            if error.sqlstate != _FORBIDDEN:
+            if error.sqlstate != FORBIDDEN:
                 raise
             tell(f"This role may not run {statement}: have an administrator run it.")
 

@@ -337,6 +337,12 @@ async def test_a_source_of_another_version_is_refused(
         await moved(database, tmp_path / "back.db")
 
 
+async def test_a_role_that_does_not_own_the_target_is_told_to_become_its_owner(own: Path, database: str):
+    await (await shared()).execute("DROP ROLE IF EXISTS stranger; CREATE ROLE stranger LOGIN")
+    with pytest.raises(MoveError, match="make it the owner of the database"):
+        await moved(own, database.replace("postgresql://parley@", "postgresql://stranger@"))
+
+
 async def test_memories_that_only_the_index_of_0_2_0_has_are_waited_for(own: Path, database: str):
     with closing(sqlite3.connect(own)) as file, file:
         file.execute("INSERT INTO memory_terms (rowid, terms) VALUES (1, '1zmoon')")
@@ -357,7 +363,7 @@ async def test_a_database_that_is_not_parleys_is_refused_and_stays(own: Path, da
             await moved(source, target)
     assert not (tmp_path / "none.db").exists()
     await read(database, "CREATE TABLE recipes (name text)")
-    with pytest.raises(MoveError, match="has another program's tables: make a database of its own"):
+    with pytest.raises(MoveError, match="has tables of another program: make an empty one"):
         await moved(own, database)
     assert await read(database, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'") == [("recipes",)]
     await read(database, "DROP TABLE recipes")
