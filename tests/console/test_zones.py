@@ -81,6 +81,19 @@ async def test_a_zone_is_followed_in_two_windows_at_once(console: Console, user:
     await expect(second.get_by_role("button", name="Send")).to_be_disabled()
 
 
+async def test_a_text_with_any_line_separator_arrives_live_and_so_does_what_follows(
+    console: Console, user: Client, unique: str
+):
+    domain = await domain_of(user, unique)
+    page = await console.window(user, f"/console/zones/{domain}")
+    await expect(page.get_by_text("Nothing was said here yet")).to_be_visible()
+    for text in ("First\u2028second\u2029third\x85fourth", "And then?"):
+        (await user.command("ZN_Post", target={"domain": domain, "zone": "lobby"}, content=text)).ok()
+    await expect(messages(page)).to_have_count(2)
+    await expect(messages(page).first).to_contain_text("third")
+    await expect(messages(page).last).to_contain_text("And then?")
+
+
 async def test_an_agent_is_asked_for_its_reply(console: Console, user: Client, nobody: Client, unique: str):
     domain = await domain_of(user, unique)
     await teach(user, unique)

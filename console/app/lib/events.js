@@ -129,7 +129,7 @@ export async function readEvents(bytes, abort, take) {
 export function eventOf(block) {
   const fields = { id: null, event: "message", data: [] };
   for (const line of block.split(/\r?\n/)) {
-    const [, name, value] = /^([^:]*):? ?(.*)$/.exec(line);
+    const [, name, value] = /^([^:]*):? ?(.*)$/s.exec(line);
     if (name === "data") fields.data.push(value);
     else if (name === "id" || name === "event") fields[name] = value;
   }
