@@ -89,6 +89,26 @@ async def test_a_name_that_is_typed_but_not_added_counts_when_the_key_is_created
     assert [listed_agent["name"] for listed_agent in listed.profile] == [agent]
 
 
+async def test_a_key_stays_shown_after_a_double_click_and_a_click_beside_it(console: Console, user: Client):
+    page = await console.window(user, "/console/keys")
+    await page.get_by_role("button", name="New key").first.dblclick()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_label("Name", exact=True).fill("hasty")
+    create = dialog.get_by_role("button", name="Create")
+    await create.scroll_into_view_if_needed()
+    place = await create.bounding_box()
+    assert place is not None
+    at = (place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
+    await page.mouse.click(*at)
+    await expect(dialog.locator("code")).to_contain_text("plk_")
+    await page.mouse.down(click_count=2)
+    await page.mouse.up(click_count=2)
+    await page.mouse.click(5, 5)
+    await expect(dialog.locator("code")).to_contain_text("plk_")
+    await dialog.get_by_role("button", name="Done").click()
+    await expect(dialog).to_have_count(0)
+
+
 async def test_a_key_that_only_reads_changes_nothing(console: Console, user: Client, unique: str):
     await user.agent(f"{unique}-scout")
     page = await console.window(user, "/console/keys", viewport=PHONE, color_scheme="dark")

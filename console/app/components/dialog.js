@@ -6,8 +6,11 @@ import { ErrorNotice } from "./notice.js";
 
 const FIRST_FIELD = "form input:not([type=checkbox]), form select, form textarea";
 
-/** A dialog over the page while it is rendered. Escape, its cross and a click beside it call onClose. */
-export function Dialog({ title, onClose, children, wide = false }) {
+/** A dialog over the page while it is rendered. Escape, its cross and a click beside it call onClose.
+ *
+ * With `keep` a click beside it does nothing, because what it shows is shown only once.
+ */
+export function Dialog({ title, onClose, children, wide = false, keep = false }) {
   const dialog = useRef(null);
   const id = useId();
   useEffect(() => {
@@ -23,7 +26,10 @@ export function Dialog({ title, onClose, children, wide = false }) {
     event.preventDefault();
     onClose();
   };
-  const beside = (event) => event.target === dialog.current && onClose();
+  const beside = (event) => {
+    const isSecond = event.detail > 1; // of a double click, whose first one opened the dialog or changed its size
+    if (event.target === dialog.current && !isSecond && !keep) onClose();
+  };
   return html`<dialog ref=${dialog} class=${wide ? "dialog wide" : "dialog"} aria-labelledby=${id}
     onCancel=${cancel} onMouseDown=${beside}>
     <div class="dialog-body">

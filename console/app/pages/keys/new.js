@@ -82,7 +82,7 @@ function Made({ made, onClose }) {
     "-H 'Content-Type: application/json'",
     `-d '{"service": "US_Read"}'`,
   ].join(" \\\n  ");
-  return html`<${Dialog} title=${`${made.name} was created`} onClose=${onClose} wide>
+  return html`<${Dialog} title=${`${made.name} was created`} onClose=${onClose} wide keep>
     <${Secret} label="The key" value=${made.key}>Store it now: it is shown only this once.<//>
     <div class="form-actions">
       <${CopyButton} text=${curl} label="Copy a first request as curl" size="" />

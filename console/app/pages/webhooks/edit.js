@@ -13,7 +13,7 @@ export function NewEndpoint({ catalog, onClose, onMade }) {
     onClose();
     if (made) onMade(made);
   };
-  return html`<${Dialog} title=${made ? "The endpoint was created" : "New endpoint"} onClose=${done}>
+  return html`<${Dialog} title=${made ? "The endpoint was created" : "New endpoint"} onClose=${done} keep=${made !== null}>
     ${made
       ? html`<${Secret} label="Its secret" value=${made.secret}>Your server verifies deliveries with it. It is shown only this once.<//>
           <div class="form-actions"><${Button} kind="primary" onClick=${done}>Done<//></div>`
