@@ -5,6 +5,7 @@ import asyncio
 import inspect
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -114,6 +115,26 @@ async def test_the_link_holds_the_values_but_never_a_password(console: Console, 
     await again.get_by_role("button", name="Form", exact=True).click()
     await expect(field(again, "vx.profile")).to_have_value("It's 100 % & more")
     await expect(field(again, "vx.secret")).to_have_value("")
+
+
+async def test_a_page_with_long_texts_can_be_loaded_again(console: Console, user: Client, unique: str):
+    await user.agent(f"{unique}-agent")
+    page = await console.window(user, "/console/explorer/AP_Create")
+    for path, text in (("vx.description", "é" * 3500), ("vx.profile", "漢" * 3500), ("vx.name", "short")):
+        await field(page, path).fill(text)
+    await expect(page).to_have_url(re.compile("vx.name=short"))
+    await page.reload()
+    await expect(field(page, "vx.name")).to_have_value("short")
+
+    (await user.command("MB_Create", vx={"name": f"{unique}-bank", "description": "Notes"})).ok()
+    await page.goto(f"{console.base}/console/banks/{unique}-bank")
+    search = page.get_by_label("Search the texts")
+    await search.click()
+    await page.keyboard.insert_text("漢" * 3000)
+    await search.press("Enter")
+    await expect(page.get_by_text("Nothing found in this bank")).to_be_visible()
+    await page.reload()
+    await expect(page.get_by_text("Nothing found in this bank")).to_be_visible()
 
 
 async def test_a_refusal_shows_code_and_note_and_leads_to_the_documentation(

@@ -3,6 +3,8 @@ import { useSettled } from "../lib/load.js";
 import { setQuery, useRoute } from "../lib/router.js";
 import { Field, Select } from "./form.js";
 
+const MAX_IN_LINK = 500; // up to nine times as much as a link encodes it; the gateway takes a head of up to 8 KiB
+
 /** A text field whose value is a member of the link's query, which follows once the user stops to type.
  *
  * With `onEnter` it follows at Enter only, or when the field is left.
@@ -18,7 +20,7 @@ export function TextFilter({ name, onEnter = false, ...rest }) {
     if (held !== settled) setText(held);
   }, [held]);
   const enter = (event) => setQuery({ [name]: event.currentTarget.value.trim() });
-  return html`<${Field} ...${rest} value=${text} onInput=${(event) => setText(event.currentTarget.value)}
+  return html`<${Field} maxlength=${MAX_IN_LINK} ...${rest} value=${text} onInput=${(event) => setText(event.currentTarget.value)}
     onChange=${onEnter ? enter : undefined} />`;
 }
 

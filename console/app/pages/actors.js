@@ -57,7 +57,7 @@ function Filters({ query, counts }) {
   return html`<div class="filters">
     <${Select} label="Kind" options=${[["", "All kinds"], ...kinds]} value=${query.kind ?? ""}
       onChange=${(event) => setQuery({ kind: event.target.value })} />
-    <${Field} label="Name begins with" type="search" value=${name} onInput=${(event) => setName(event.target.value)} />
+    <${Field} label="Name begins with" type="search" maxlength="64" value=${name} onInput=${(event) => setName(event.target.value)} />
   </div>`;
 }
 

@@ -42,7 +42,7 @@ function Commands({ all, chosen, find }) {
     place.current.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
   }, []);
   return html`<div class="commands" ref=${place}>
-    <${Field} label="Search commands" type="search" hideLabel placeholder="Search commands" value=${find}
+    <${Field} label="Search commands" type="search" hideLabel placeholder="Search commands" maxlength="200" value=${find}
       onInput=${(event) => setQuery({ find: event.currentTarget.value })} />
     <div class="commands-list">
       ${groups.length === 0 && html`<p class="quiet">No command found. Try fewer words.</p>`}

@@ -2,7 +2,7 @@
 export const PASSWORD = "YOUR_PASSWORD";
 
 const SECRET = "vx.secret";
-const MAX_IN_LINK = 4000;
+const MAX_IN_LINK = 5000; // as a link encodes it; the gateway takes a head of up to 8 KiB
 const ATTRIBUTES = { US: "users", AP: "agents", DM: "domains", ZN: "zones", MB: "banks", CV: "conversations" };
 
 /** Build a request's members from the values of its fields, {"target.agent": "scout"}; blank ones are left out. */
@@ -53,16 +53,21 @@ export function withoutSecret(body, instead) {
   return { ...body, vx: instead === undefined ? rest : { ...rest, secret: instead } };
 }
 
-/** Return the query of a link to a filled form: every member of the command, "" where it is blank or secret. */
+/** Return the query of a link to a filled form: every member of the command, "" where it is blank, secret or too long. */
 export function queryOf(command, { mode, values, text, stream, after }) {
-  const query = { mode: mode === "json" ? "json" : "", stream: stream ? "yes" : "", after, raw: "" };
+  let room = MAX_IN_LINK;
+  const fitting = (value) => {
+    const size = new URLSearchParams([["", value]]).toString().length;
+    if (size > room) return "";
+    room -= size;
+    return value;
+  };
+  const query = { mode: mode === "json" ? "json" : "", stream: stream ? "yes" : "", after: fitting(after) };
   for (const { path } of command.members) {
-    const value = values[path] ?? "";
-    query[path] = mode === "json" || path === SECRET || value.length > MAX_IN_LINK ? "" : value;
+    query[path] = mode === "json" || path === SECRET ? "" : fitting(values[path] ?? "");
   }
   const { body } = mode === "json" ? parsed(text) : {};
-  const raw = body ? JSON.stringify(withoutSecret(body)) : "";
-  if (raw.length <= MAX_IN_LINK) query.raw = raw;
+  query.raw = body ? fitting(JSON.stringify(withoutSecret(body))) : "";
   return query;
 }
 
