@@ -8,6 +8,7 @@ from playwright.async_api import Locator, Page, expect
 from tests.support.console import PHONE, Console, fits_its_width, no_serious_violations
 from tests.support.console_acts import confirm, says
 from tests.support.gateway import Client
+from tests.support.memories import grant, share
 
 MOON = "The Moon is 384,400 km away on average."
 MARS = "Mars has two moons, Phobos and Deimos."
@@ -167,6 +168,22 @@ async def test_permissions_are_given_changed_and_withdrawn(console: Console, use
     await reading.get_by_role("button", name="Try again").click()
     await expect(reading.get_by_text("You may see this bank, but not read it")).to_be_visible()
     await no_serious_violations(reading)
+
+
+async def test_a_permission_counts_behind_two_hundred_others(
+    console: Console, user: Client, nobody: Client, unique: str
+):
+    bank = await bank_of(user, unique)
+    for number in range(200):
+        await user.agent(f"{unique}-{number:03}", online=False, select=False)
+        (await grant(user, bank, f"{unique}-{number:03}", "read")).ok()
+    other = await nobody.register(f"{unique}-other")
+    await other.agent(f"{unique}-writer", access="public")
+    await share(user, other, bank, f"{unique}-writer", "write")
+    page = await console.window(other, f"/console/banks/{bank}")
+    await expect(page.get_by_text("your permission: write")).to_be_visible()
+    await page.get_by_role("button", name="Load a memory").click()
+    await expect(page.get_by_role("dialog").get_by_label("Author")).to_have_value(f"{unique}-writer")
 
 
 async def test_a_bank_is_made_renamed_and_destroyed(console: Console, user: Client, unique: str):

@@ -3,6 +3,8 @@ import { onEnded, session } from "./session.js";
 
 export { ApiError };
 
+const PAGES = 10;
+const LARGEST_PAGE = 200;
 const READS = /_(Read|List|AgentList|History|Recall|Search|Sessions)$/;
 
 /** Send a command to the bus, {target, vx, content, page}; returns the TPSResponse, throws ApiError. */
@@ -15,6 +17,18 @@ export async function command(service, members = {}, { idempotencyKey, signal } 
     signal,
     again: true,
   }));
+}
+
+/** Read the first 2,000 rows of a list; returns the TPSResponse of each page. */
+export async function pagesOf(service, target) {
+  const answers = [];
+  let cursor;
+  do {
+    const answer = await command(service, { target, page: { limit: LARGEST_PAGE, cursor } });
+    answers.push(answer);
+    cursor = answer.header.next ?? undefined;
+  } while (cursor !== undefined && answers.length < PAGES);
+  return answers;
 }
 
 /** Call a route below /api or /debug; returns its decoded body, throws ApiError. Query members of null are left out. */

@@ -1,9 +1,6 @@
 import { Badge, ErrorNotice, Loading } from "../../components/index.js";
-import { command } from "../../lib/api.js";
+import { pagesOf } from "../../lib/api.js";
 import { useCallback, useEffect, html, useState } from "../../lib/preact.js";
-
-const MAX_PAGES = 10;
-const PAGE = 200;
 
 /** The members of a domain, kept up to date by the events of its stream: {members, error, apply(membership)}. */
 export function useMembers(domain) {
@@ -24,15 +21,7 @@ export function useMembers(domain) {
 }
 
 async function readAll(domain) {
-  const members = [];
-  let cursor;
-  for (let page = 0; page < MAX_PAGES; page += 1) {
-    const answer = await command("DM_Read", { target: { domain }, page: { limit: PAGE, cursor } });
-    members.push(...answer.content);
-    cursor = answer.header.next ?? undefined;
-    if (cursor === undefined) break;
-  }
-  return members;
+  return (await pagesOf("DM_Read", { domain })).flatMap(({ content }) => content);
 }
 
 function changed(members, membership) {
