@@ -9,6 +9,7 @@ import pytest
 from playwright.async_api import Browser, Page, Route, expect
 
 from tests.support.console import PHONE, Console, console_of, fits_its_width, log_on, no_serious_violations
+from tests.support.flaky_proxy import flaky
 from tests.support.gateway import PASSWORD, SERVER, Client, GatewayProcess, running
 from tests.support.operator import set_plan
 from tests.support.relay import linked
@@ -184,6 +185,24 @@ async def test_a_proxy_without_its_gateway_is_a_lost_connection(console: Console
     await expect(page.get_by_role("alert")).to_contain_text("can't be reached")
     await page.unroute("**/tps", refuse)
     await expect(page.get_by_role("link", name=f"{unique}-agent")).to_be_visible()
+
+
+async def test_an_answer_that_is_cut_off_is_a_lost_connection(
+    browser: Browser, console_server: GatewayProcess, user: Client, unique: str
+):
+    for number in range(20):
+        await user.agent(f"{unique}-{number}", online=False, select=False, profile="Knows much. " * 600)
+    async with flaky(console_server.base) as proxy, console_of(browser, console_server, proxy.base) as console:
+        page = await console.window(user, "/console/agents")
+        await expect(page.get_by_role("link", name=f"{unique}-0")).to_be_visible()
+        await page.get_by_role("link", name="Home", exact=True).click()
+        await expect(page.get_by_role("heading", name="Welcome")).to_be_visible()
+        proxy.cuts = 1_000
+        await page.get_by_role("link", name="Agents", exact=True).click()
+        await expect(page.get_by_role("alert")).to_contain_text("can't be reached")
+        proxy.cuts = 0
+        await expect(page.get_by_role("link", name=f"{unique}-0")).to_be_visible()
+        await expect(page.get_by_role("alert")).to_have_count(0)
 
 
 async def test_a_window_goes_on_after_a_restart_of_the_gateway(browser: Browser, tmp_path: Path):

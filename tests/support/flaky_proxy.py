@@ -59,7 +59,7 @@ class FlakyProxy:
         headers = {name: value for name, value in request.headers.items() if name.lower() not in ("host", "connection")}
         body = await request.read()
         async with (
-            ClientSession() as http,
+            ClientSession(auto_decompress=False) as http,
             http.request(request.method, self._base + request.path_qs, data=body, headers=headers) as answer,
         ):
             if fault == "dropped":  # the gateway has done it, and nobody learns of it

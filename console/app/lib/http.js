@@ -63,6 +63,8 @@ export async function send(method, path, { body, headers = {}, signal, again = f
 async function answerOf(path, request) {
   try {
     const response = await fetch(path, request);
+    const isStream = response.headers.get("Content-Type")?.startsWith("text/event-stream");
+    if (!isStream) await response.clone().arrayBuffer(); // one that is cut off in its body is no answer, either
     const isOfProxy = response.status >= 502 && !response.headers.get("Content-Type")?.includes("json");
     return isOfProxy ? null : response;
   } catch (failure) {
