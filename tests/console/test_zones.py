@@ -111,6 +111,28 @@ async def test_an_agent_is_asked_for_its_reply(console: Console, user: Client, n
     await expect(messages(second)).to_have_count(3)
 
 
+async def test_an_agent_that_has_left_stays_shown_as_the_one_to_reply_until_another_choice(
+    console: Console, user: Client, unique: str
+):
+    domain = await domain_of(user, unique)
+    leaver = f"{unique}-leaver"
+    await user.agent(leaver)
+    (await user.command("DM_Join", target={"domain": domain, "agent": leaver})).ok()
+    page = await console.window(user, f"/console/zones/{domain}")
+    reply = page.get_by_label("Reply from")
+    await reply.select_option(leaver)
+    (await user.command("DM_Leave", target={"domain": domain, "agent": leaver})).ok()
+    await expect(page.get_by_text(f"{leaver} left")).to_be_visible()
+    await expect(reply).to_have_value(leaver)
+    await say(page, "Are you there?")
+    await expect(page.get_by_role("alert")).to_be_visible()
+    await page.get_by_role("button", name="Edit the message").click()
+    await reply.select_option("")
+    await page.get_by_role("textbox", name="Message to lobby").press("Enter")
+    await expect(messages(page)).to_have_count(1)
+    await until_stored(user, domain, 1)
+
+
 async def test_a_mention_is_completed_by_keyboard_and_answered(
     console: Console, user: Client, nobody: Client, unique: str
 ):

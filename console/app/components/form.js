@@ -58,9 +58,13 @@ export function TextArea({ label, hint, error, hideLabel = false, rows = 4, ...r
   <//>`;
 }
 
-/** A choice of `options`, which are strings or [value, text]; takes the attributes of <select>. */
+/** A choice of `options`, which are strings or [value, text]; takes the attributes of <select>.
+ *
+ * A value that is none of them, such as one of an old link, is shown as one more.
+ */
 export function Select({ label, hint, error, hideLabel = false, options, value, ...rest }) {
   const pairs = options.map((option) => (Array.isArray(option) ? option : [option, option]));
+  if (value !== undefined && !pairs.some(([key]) => key === value)) pairs.push([value, value]);
   return html`<${Labelled} label=${label} hint=${hint} error=${error} hidden=${hideLabel}>
     ${(about) => html`<select ...${rest} ...${about}>
       ${pairs.map(([key, text]) => html`<option key=${key} value=${key} selected=${key === value}>${text}</option>`)}

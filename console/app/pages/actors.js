@@ -53,7 +53,6 @@ function Filters({ query, counts }) {
     if (settled !== (query.name ?? "")) setQuery({ name: settled });
   }, [settled]);
   const kinds = Object.keys(counts).sort().map((kind) => [kind, `${kind} (${number(counts[kind])})`]);
-  if (query.kind && !(query.kind in counts)) kinds.push([query.kind, query.kind]);
   return html`<div class="filters">
     <${Select} label="Kind" options=${[["", "All kinds"], ...kinds]} value=${query.kind ?? ""}
       onChange=${(event) => setQuery({ kind: event.target.value })} />

@@ -25,7 +25,7 @@ export default function Live({ query }) {
   }), []);
 
   const newest = view.at(-1);
-  const node = newest && query.node in newest.nodes ? query.node : "";
+  const node = newest && Object.hasOwn(newest.nodes, query.node) ? query.node : "";
   const save = () => download(`parley-${new Date().toISOString().replace(/[:.]/g, "-")}.csv`, csvOf(points, marks));
   const actions = html`
     <${Status} state=${state.name} held=${held !== null} />
@@ -69,13 +69,11 @@ function Filters({ query, points, node, nodes }) {
   const pick = (name) => (event) => setQuery({ [name]: event.target.value });
   return html`<div class="filters">
     <${Select} label="Time" options=${WINDOWS} value=${query.window ?? "300"} onChange=${pick("window")} />
-    <${Select} label="Latency of" options=${[["", "Busiest service"], ...withChosen(services, query.service)]}
+    <${Select} label="Latency of" options=${[["", "Busiest service"], ...services]}
       value=${query.service ?? ""} onChange=${pick("service")} />
     ${nodes.length > 0 && html`<${Select} label="Node" options=${[["", "All nodes"], ...nodes]} value=${node} onChange=${pick("node")} />`}
   </div>`;
 }
-
-const withChosen = (services, chosen) => (chosen && !services.includes(chosen) ? [...services, chosen] : services);
 
 function Marks({ marks }) {
   const [open, setOpen] = useState(false);
