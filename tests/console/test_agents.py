@@ -8,6 +8,7 @@ from playwright.async_api import Route, expect
 from tests.support.console import PHONE, Console, fits_its_width, no_serious_violations
 from tests.support.console_acts import confirm, says
 from tests.support.gateway import Client
+from tests.support.memories import grant
 
 
 async def test_an_agent_is_made_changed_and_destroyed(console: Console, user: Client, unique: str):
@@ -64,6 +65,31 @@ async def test_a_refusal_shows_the_gateway_s_note_and_keeps_what_was_typed(conso
     await expect(dialog.get_by_role("alert")).to_contain_text("code 3001")
     await expect(dialog.get_by_label("Description")).to_have_value("Another")
     await no_serious_violations(page)
+
+
+async def test_a_double_click_accepts_one_offer(console: Console, user: Client, nobody: Client, unique: str):
+    mine, older, newer = f"{unique}-mine", f"{unique}-older", f"{unique}-newer"
+    other = await nobody.register(f"{unique}-other")
+    await user.agent(mine, access="public")
+    await other.agent(f"{unique}-theirs")
+    for bank in (older, newer):
+        (await other.command("MB_Create", vx={"name": bank, "description": "d"})).ok()
+        (await grant(other, bank, mine, "read")).ok()
+    page = await console.window(user, f"/console/agents/{mine}")
+    accept = page.get_by_role("button", name="Accept")
+    await expect(accept).to_have_count(2)
+    await expect(accept.first).to_have_accessible_name(f"Accept {newer}")
+    place = await accept.first.bounding_box()
+    assert place is not None
+    at = (place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
+    await page.mouse.click(*at)
+    await expect(accept).to_have_count(1)
+    await page.mouse.down(click_count=2)
+    await page.mouse.up(click_count=2)
+    await expect(page.get_by_role("region", name="Banks").get_by_role("link")).to_have_text(newer)
+    await page.reload()
+    await expect(page.get_by_role("region", name="Banks").get_by_role("link")).to_have_text(newer)
+    await expect(page.get_by_role("button", name=f"Accept {older}")).to_be_visible()
 
 
 async def test_an_offer_of_a_bank_is_accepted_and_another_declined(

@@ -4,11 +4,18 @@ import { Icon } from "./icons.js";
 
 const classes = (kind, size, more = "") => `button ${kind} ${size} ${more}`.trim();
 
-/** A button; kind is "primary", "plain", "danger" or "ghost", `busy` shows that its action runs. */
+/** A button; kind is "primary", "plain", "danger" or "ghost", `busy` shows that its action runs.
+ *
+ * The second click of a double click does nothing: after a quick first one it would act again, or on what came in its place.
+ */
 export function Button({ kind = "plain", size = "", busy = false, icon, type = "button", children, disabled, ...rest }) {
+  const click = (event) => {
+    if (busy || event.detail > 1) event.preventDefault();
+    else rest.onClick?.(event);
+  };
   return html`<button type=${type} ...${rest} class=${classes(kind, size, rest.class)}
     disabled=${disabled} aria-disabled=${busy ? "true" : undefined} aria-busy=${busy ? "true" : undefined}
-    onClick=${busy ? (event) => event.preventDefault() : rest.onClick}>
+    onClick=${click}>
     ${busy ? html`<span class="spinner" aria-hidden="true"></span>` : icon && html`<${Icon} name=${icon} />`}
     ${children}
   </button>`;
