@@ -108,7 +108,7 @@ class RequestTimeout(ServiceError):
 
 
 class WrongMediaType(ServiceError):
-    """The body's media type is not application/json."""
+    """The body's media type is not application/json, or it is compressed."""
 
     internal_code = 1008
     http_code = 415

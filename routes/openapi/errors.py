@@ -105,7 +105,7 @@ _COMMAND_RESPONSES = {
     400: ("Refused", "The request is wrong, or the command was refused; `status` says why."),
     401: ("Unauthorized", "No credential, or not a valid one."),
     408: ("Late", "The request did not arrive in time."),
-    415: ("NotJson", "The media type is not application/json."),
+    415: ("NotJson", "The media type is not application/json, or the body is compressed."),
     429: ("TooMany", "Too many requests; `Retry-After` says when to try again."),
     500: ("Failed", "The gateway failed to carry it out."),
 }
