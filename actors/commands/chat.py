@@ -75,7 +75,7 @@ async def chat(call: Call) -> Answer:
     try:
         answer = await _send(call, agent_id, place, resumes)
     except NotFound as error:
-        meant_this_one = place is not None or target.agent is not None
+        meant_this_one = place is not None or target.agent is not None or error.run is not None
         if meant_this_one or isinstance(error, NoSuchConversation | DestroyedMeanwhile):
             raise
         raise no_agent_selected() from None  # the selected agent is gone, or out of sight

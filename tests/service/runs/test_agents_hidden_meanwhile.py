@@ -41,9 +41,10 @@ CHANGES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.parametrize("named", [True, False])
 @pytest.mark.parametrize("change", [*CHANGES, "nothing"])
 async def test_a_chat_that_waits_is_refused_once_its_user_shares_nothing_with_the_agent(
-    scripted_user: Client, unique: str, gate: Gate, change: str
+    scripted_user: Client, unique: str, gate: Gate, change: str, named: bool
 ):
     agent, visitor, domain = f"{unique}-agent", f"{unique}-visitor", f"{unique}-domain"
     guest = await scripted_user.as_user().register(f"{unique}-guest")
@@ -53,15 +54,18 @@ async def test_a_chat_that_waits_is_refused_once_its_user_shares_nothing_with_th
     (await scripted_user.command("DM_Invite", target={"domain": domain, "agent": visitor})).ok()
     (await guest.command("DM_Join", target={"domain": domain, "agent": visitor})).ok()
     target = {"agent": agent}
+    for service in ("AP_Add", "AP_Select"):
+        (await guest.command(service, target=target)).ok()
     async with asyncio.timeout(60), chatting(guest, f"say:one wait:{gate} say:two", target=target) as running:
         await gate.reached()
-        waiting = asyncio.create_task(guest.command("AP_Chat", target=target, content="say:three"))
+        more = {"target": target} if named else {}
+        waiting = asyncio.create_task(guest.command("AP_Chat", content="say:three", **more))
         while not any(one["waiting"] for one in (await live_actor(guest, "agent", id)).body["state"]["conversations"]):
             await asyncio.sleep(0.01)
         if change != "nothing":
-            service, more = CHANGES[change]
-            named = {"agent": agent} if change == "access" else {"domain": domain, "agent": visitor}
-            (await scripted_user.command(service, target=named, **more)).ok()
+            service, members = CHANGES[change]
+            of = {"agent": agent} if change == "access" else {"domain": domain, "agent": visitor}
+            (await scripted_user.command(service, target=of, **members)).ok()
         gate.open()
         *_, last = await running.rest()
         assert last.data["content"][1]["content"] == "onetwo"
