@@ -320,8 +320,8 @@ async def send_chat(
         answer = await carry_out(message)
     except NoSuchConversation:  # it was erased during the chat, which must not begin it again
         raise
-    except NotFound:
-        if not await has_access_to(call, agent_id):
+    except NotFound as error:
+        if error.run is not None or not await has_access_to(call, agent_id):  # with a run, it has been said already
             raise
         message = structs.replace(message, access_granted=True)
         answer = await carry_out(message)
