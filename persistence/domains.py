@@ -281,12 +281,12 @@ def founded_by(agent_id: str) -> Query[str]:
     return Query("SELECT id FROM domains WHERE founder_id = ?", (agent_id,), lambda row: row[0])
 
 
-def of_owner(owner_id: str) -> Query[str]:
-    """List the ids of the domains in which an agent of an owner has any state."""
+def of_owner(owner_id: str) -> Query[tuple[str, str]]:
+    """List the memberships of an owner's agents, in any state: the domain's id and the agent's name."""
     return Query(
-        "SELECT DISTINCT domain_id FROM memberships JOIN agents ON agents.id = agent_id WHERE agents.owner_id = ?",
+        "SELECT domain_id, agents.name FROM memberships JOIN agents ON agents.id = agent_id WHERE agents.owner_id = ?",
         (owner_id,),
-        lambda row: row[0],
+        lambda row: (row[0], row[1]),
     )
 
 

@@ -1,11 +1,15 @@
 """Memberships in domains: invitations, joining and leaving, kicks and bans."""
 
+from collections.abc import Iterable
+from contextlib import suppress
+
 from actors.calls.call import Answer, Call
 from actors.calls.context import loses_domain
 from actors.calls.targets import target_agent_in, target_domain
 from actors.commands.command import DOMAIN_MEMBERS, Command, ToolDescription
 from actors.domains.membership import Move
-from actors.domains.messages import DOMAIN, MoveMember
+from actors.domains.messages import DOMAIN, MoveMember, TellMemberGone
+from actors.errors import ServiceError
 from actors.wire import Record
 
 
@@ -37,6 +41,13 @@ async def ban(call: Call) -> Answer:
 async def unban(call: Call) -> Answer:
     """DM_Unban: lift an agent's ban."""
     return await _move(call, Move.UNBAN)
+
+
+async def tell_members_gone(call: Call, gone: Iterable[tuple[str, str]]) -> None:
+    """Tell domains of members that were destroyed: each the domain's id and the agent's name."""
+    for domain_id, agent in gone:
+        with suppress(ServiceError):  # a domain that went with its founder; the agents are destroyed all the same
+            await call.ask(DOMAIN, domain_id, TellMemberGone(agent))
 
 
 async def _move(call: Call, move: Move) -> Answer:

@@ -8,6 +8,7 @@ from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.request import require_name, require_secret
 from actors.commands import passwords
 from actors.commands.command import PAGE, Command, ToolDescription
+from actors.commands.memberships import tell_members_gone
 from actors.errors import (
     InvalidCredential,
     InvalidField,
@@ -199,8 +200,10 @@ async def remove(call: Call, user_id: str, verified_hash: str) -> None:
     """Remove a user and all it owns."""
     core = call.core
     met = tuple(await core.store.fetch(conversations.agents_met_by(user_id)))
-    left = tuple(await core.store.fetch(domains.of_owner(user_id)))
-    await call.ask(USER, user_id, DestroyUser(verified_hash, met, left))
+    left = await core.store.fetch(domains.of_owner(user_id))
+    domain_ids = tuple(dict.fromkeys(domain_id for domain_id, _ in left))
+    await call.ask(USER, user_id, DestroyUser(verified_hash, met, domain_ids))
+    await tell_members_gone(call, left)
     core.erasure.wake()
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations  # nested functions would build theirs at each call
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 import orjson
 
 from actors.agents.messages import AGENT, LinksGained
 from actors.domains.members import Members, MemberState
-from actors.domains.membership import BY_AGENTS_OWNER, MEMBER, NONE, Membership, Move, moved, refusal
+from actors.domains.membership import MEMBER, NONE, Membership, moved, refusal
 from actors.domains.messages import (
     DOMAIN,
     ENDED_BY,
@@ -27,19 +28,21 @@ from actors.domains.messages import (
     SayInZone,
     StandsIn,
     StreamsEnded,
+    TellMemberGone,
     UpdateDomain,
     ZonePlace,
     no_member,
     no_such_domain,
     no_such_zone,
 )
+from actors.domains.permissions import require_may_move, require_owner
 from actors.domains.records import domain_record, membership_record
 from actors.domains.replies_under_way import Replied, RepliesFound, RepliesUnderWay
 from actors.domains.streams import Feed, Whom, event
 from actors.domains.zone import Zone, ZoneLoaded
 from actors.domains.zone_talk import ZoneTalk
 from actors.engines.turn import Engine
-from actors.errors import NotPermitted, StateConflict
+from actors.errors import StateConflict
 from actors.ids import Clock, new_id
 from actors.names import name_taken
 from actors.runtime.actor import handles
@@ -49,7 +52,7 @@ from actors.runtime.notices import Announced, Notice, Told
 from actors.wire import Record
 from persistence import censoring, domains, zones
 from persistence.domains import DomainRow, ZoneRow
-from persistence.store import ROWS, Store
+from persistence.store import ROWS, Store, Write
 from persistence.users import name_key
 
 
@@ -106,8 +109,7 @@ class DomainActor(DurableActor):
 
     def _owned_by(self, viewer: DomainViewer) -> DomainRow:
         domain = self._seen_by(viewer)
-        if domain.owner_id != viewer.user_id:
-            raise NotPermitted(f"Only the owner of the founder of {domain.name} may do this; ask {domain.owner}.")
+        require_owner(domain, viewer.user_id)
         return domain
 
     @handles(ReadDomain)
@@ -173,7 +175,7 @@ class DomainActor(DurableActor):
         domain = self._seen_by(message.viewer)
         before = self.memberships.get(message.agent_id)
         state = before.state if before else NONE
-        self._require_may(message, domain)
+        require_may_move(message, domain, self.memberships)
         after = moved(
             state,
             message.move,
@@ -188,12 +190,7 @@ class DomainActor(DurableActor):
             raise StateConflict(f"{message.agent} founded {domain.name} and stays in it; DM_Destroy ends the domain.")
         member = MemberState(message.agents_owner_id, after, self._clock())
         record = self._membership(message, member)
-        number = self.next_number()
-        row = zones.membership_changed(self.key, number, orjson.dumps(record).decode())
-
-        def applied() -> None:
-            self._streams.publish(self.key, event(number, None, "membership", record))
-
+        row, applied = self._changed(record)
         if after is NONE:
             del self.memberships[message.agent_id]
             write = domains.delete_membership(self.key, message.agent_id)
@@ -204,6 +201,19 @@ class DomainActor(DurableActor):
         joined = (Told(AGENT, message.agent_id, LinksGained(has_domains=True)),) if after is MEMBER else ()
         over = self._put_out(message, state)
         return self.commit(write, row, reply=lambda: record, applied=applied, notices=(*joined, *over))
+
+    def _changed(self, record: Record) -> tuple[Write, Callable[[], None]]:
+        """Number the change of a membership; return its row, and what passes it to readers once that is stored."""
+        number = self.next_number()
+        row = zones.membership_changed(self.key, number, orjson.dumps(record).decode())
+        return row, partial(self._streams.publish, self.key, event(number, None, "membership", record))
+
+    @handles(TellMemberGone)
+    def _tell_member_gone(self, message: TellMemberGone) -> AsyncFuture[None]:
+        if self._domain is None:
+            raise no_such_domain()
+        row, applied = self._changed(membership_record(message.agent, NONE.value, self._clock(), founder=False))
+        return self.commit(row, applied=applied)
 
     def _put_out(self, message: MoveMember, before: Membership) -> tuple[Notice, ...]:
         """Make the notice that ends the streams of a user who has lost its last member, after the event of that."""
@@ -216,22 +226,6 @@ class DomainActor(DurableActor):
         """Return the number of the next event in the domain's sequence."""
         self._number += 1
         return self._number
-
-    def _require_may(self, message: MoveMember, domain: DomainRow) -> None:
-        """Check that the caller may make a move.
-
-        Raises:
-            NotPermitted: only another user may make it.
-        """
-        viewer = message.viewer
-        if message.move in BY_AGENTS_OWNER:
-            if message.agents_owner_id != viewer.user_id:
-                raise NotPermitted(f"Only the owner of {message.agent} may do this.")
-        elif message.move is Move.INVITE and domain.access != "agent":
-            if domain.owner_id != viewer.user_id and not self.memberships.has_agent_of(viewer.user_id, MEMBER):
-                raise NotPermitted(f"Only users with a member of {domain.name} may invite into it.")
-        else:
-            self._owned_by(viewer)
 
     def _membership(self, message: MoveMember, member: MemberState | None) -> Record:
         if member is None or self._domain is None:

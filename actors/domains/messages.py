@@ -126,6 +126,12 @@ class MoveMember(Ask[Record], frozen=True):
     agents_owner_id: str
 
 
+class TellMemberGone(Ask[None], frozen=True):
+    """Add to the domain's sequence that a membership has ended, because the agent of this name was destroyed."""
+
+    agent: str
+
+
 class CreateZone(Ask[ZoneRow], frozen=True):
     """Add a zone, for a user who has a member in the domain."""
 

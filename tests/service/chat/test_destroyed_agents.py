@@ -101,7 +101,7 @@ async def test_what_it_said_in_a_zone_is_marked_and_what_a_later_agent_of_its_na
     assert [message.get("destroyed_agent") for message in read] == [None, guest, None, None, None]
     assert (await owner.command("ZN_Read", target={"domain": domain}, page={"after": 0})).ok().content == read
     async with following(owner, domain, "0") as follower:
-        events = [await follower.next() for _ in range(9)]
+        events = [await follower.next() for _ in range(10)]
     assert [event["message"] for event in events if event["type"] == "message"] == read
     async with connected(owner.base, bearer(owner)) as client:
         (found,) = (await client.read_resource(f"parley://zone/{domain}/lobby")).contents

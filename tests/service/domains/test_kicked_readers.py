@@ -130,6 +130,7 @@ async def test_streams_go_on_when_another_user_s_agent_is_destroyed(workspace: W
         (await guest.command(ending, target=target, vx={"secret": PASSWORD})).ok()
         assert await ended(theirs) == ("agent destroyed" if ending == "AP_Destroy" else "revoked")
         (await post(workspace.owner, workspace.domain, "still here")).ok()
+        assert (await own.next())["membership"]["state"] == "none"
         assert await own.texts(1) == ["still here"]
 
 

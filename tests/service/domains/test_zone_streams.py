@@ -4,8 +4,9 @@ import asyncio
 from pathlib import Path
 
 import orjson
+import pytest
 
-from tests.support.gateway import BUS, Client, running
+from tests.support.gateway import BUS, PASSWORD, Client, running
 from tests.support.wire import connected, raw_post
 from tests.support.workspaces import Workspace, following, opened, post
 
@@ -23,6 +24,21 @@ async def test_a_stream_begins_at_once_and_has_messages_and_memberships(workspac
         assert await follower.next() == {"type": "membership", "membership": joined}
         (await workspace.owner.command("DM_Leave", target=target)).ok()
         assert (await follower.next())["membership"]["state"] == "none"
+
+
+@pytest.mark.parametrize("ending", ["AP_Destroy", "US_Destroy"])
+async def test_a_stream_tells_that_a_member_was_destroyed(workspace: Workspace, ending: str):
+    async with following(workspace.owner, workspace.domain) as follower:
+        (await post(workspace.owner, workspace.domain, "Before")).ok()
+        assert await follower.texts(1) == ["Before"]
+        before = follower.last_id
+        target, vx = {"agent": workspace.guest_agent}, {"secret": PASSWORD}
+        (await workspace.guest.command(ending, target=target, vx=vx)).ok()
+        told = await follower.next()
+    membership = {"agent": workspace.guest_agent, "state": "none", "founder": False}
+    assert told == {"type": "membership", "membership": membership | {"since": told["membership"]["since"]}}
+    async with following(workspace.owner, workspace.domain, before) as follower:
+        assert await follower.next() == told
 
 
 async def test_a_stream_has_what_is_said_in_its_zone_alone(workspace: Workspace):
