@@ -18,7 +18,7 @@ from actors.calls.targets import (
     target_user_id,
 )
 from actors.commands.command import AGENT_MEMBERS, ENTITY, NAMED, PAGE, Command, ToolDescription
-from actors.commands.memberships import tell_members_gone
+from actors.commands.memberships import record_departures
 from actors.errors import InvalidField, NotPermitted
 from actors.sessions.messages import SelectAgent
 from actors.sessions.scopes import listed_ids
@@ -184,8 +184,8 @@ async def destroy(call: Call) -> Answer:
         return Answer()
 
     answer = await call.carry_out(AGENT, target.row.id, DestroyAgent(call.user.user_id, left), destroyed)
-    await tell_members_gone(call, [(domain_id, target.row.name) for domain_id in left])
     call.core.erasure.wake()
+    await record_departures(call, [(domain_id, target.row.name) for domain_id in left])
     return answer
 
 

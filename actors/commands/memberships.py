@@ -8,9 +8,10 @@ from actors.calls.context import loses_domain
 from actors.calls.targets import target_agent_in, target_domain
 from actors.commands.command import DOMAIN_MEMBERS, Command, ToolDescription
 from actors.domains.membership import Move
-from actors.domains.messages import DOMAIN, MoveMember, TellMemberGone
+from actors.domains.messages import DOMAIN, MoveMember, RecordDeparture
 from actors.errors import ServiceError
 from actors.wire import Record
+from persistence.store import StoreUnavailable
 
 
 async def invite(call: Call) -> Answer:
@@ -43,11 +44,14 @@ async def unban(call: Call) -> Answer:
     return await _move(call, Move.UNBAN)
 
 
-async def tell_members_gone(call: Call, gone: Iterable[tuple[str, str]]) -> None:
-    """Tell domains of members that were destroyed: each the domain's id and the agent's name."""
+async def record_departures(call: Call, gone: Iterable[tuple[str, str]]) -> None:
+    """Record in domains that agents were destroyed, each given as a domain's id and the agent's name.
+
+    It follows a change that is stored, so nothing is raised: a domain may have gone with its founder.
+    """
     for domain_id, agent in gone:
-        with suppress(ServiceError):  # a domain that went with its founder; the agents are destroyed all the same
-            await call.ask(DOMAIN, domain_id, TellMemberGone(agent))
+        with suppress(ServiceError, StoreUnavailable):
+            await call.ask(DOMAIN, domain_id, RecordDeparture(agent))
 
 
 async def _move(call: Call, move: Move) -> Answer:

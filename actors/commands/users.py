@@ -8,7 +8,7 @@ from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.request import require_name, require_secret
 from actors.commands import passwords
 from actors.commands.command import PAGE, Command, ToolDescription
-from actors.commands.memberships import tell_members_gone
+from actors.commands.memberships import record_departures
 from actors.errors import (
     InvalidCredential,
     InvalidField,
@@ -203,8 +203,8 @@ async def remove(call: Call, user_id: str, verified_hash: str) -> None:
     left = await core.store.fetch(domains.of_owner(user_id))
     domain_ids = tuple(dict.fromkeys(domain_id for domain_id, _ in left))
     await call.ask(USER, user_id, DestroyUser(verified_hash, met, domain_ids))
-    await tell_members_gone(call, left)
     core.erasure.wake()
+    await record_departures(call, left)
 
 
 async def _owned(call: Call) -> Owned:

@@ -24,11 +24,11 @@ from actors.domains.messages import (
     FindZone,
     MoveMember,
     ReadDomain,
+    RecordDeparture,
     Said,
     SayInZone,
     StandsIn,
     StreamsEnded,
-    TellMemberGone,
     UpdateDomain,
     ZonePlace,
     no_member,
@@ -208,8 +208,8 @@ class DomainActor(DurableActor):
         row = zones.membership_changed(self.key, number, orjson.dumps(record).decode())
         return row, partial(self._streams.publish, self.key, event(number, None, "membership", record))
 
-    @handles(TellMemberGone)
-    def _tell_member_gone(self, message: TellMemberGone) -> AsyncFuture[None]:
+    @handles(RecordDeparture)
+    def _record_departure(self, message: RecordDeparture) -> AsyncFuture[None]:
         if self._domain is None:
             raise no_such_domain()
         row, applied = self._changed(membership_record(message.agent, NONE.value, self._clock(), founder=False))

@@ -126,7 +126,7 @@ class MoveMember(Ask[Record], frozen=True):
     agents_owner_id: str
 
 
-class TellMemberGone(Ask[None], frozen=True):
+class RecordDeparture(Ask[None], frozen=True):
     """Add to the domain's sequence that a membership has ended, because the agent of this name was destroyed."""
 
     agent: str
