@@ -8,7 +8,7 @@ from playwright.async_api import Locator, Page, expect
 from tests.support.console import PHONE, Console, fits_its_width, no_serious_violations
 from tests.support.console_acts import confirm, says
 from tests.support.gateway import Client
-from tests.support.memories import grant, share
+from tests.support.memories import grant, load, share
 
 MOON = "The Moon is 384,400 km away on average."
 MARS = "Mars has two moons, Phobos and Deimos."
@@ -168,6 +168,21 @@ async def test_permissions_are_given_changed_and_withdrawn(console: Console, use
     await reading.get_by_role("button", name="Try again").click()
     await expect(reading.get_by_text("You may see this bank, but not read it")).to_be_visible()
     await no_serious_violations(reading)
+
+
+async def test_what_is_being_written_stays_when_its_memory_leaves_the_search(
+    console: Console, user: Client, unique: str
+):
+    bank = await bank_of(user, unique, Moon=MOON, Mars=MARS)
+    page = await console.window(user, f"/console/banks/{bank}?q=average")
+    await memory(page, "Moon").get_by_role("button", name="Replace").click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_label("Text", exact=True).fill("The Moon recedes by 38 mm a year on average.")
+    (await load(user, bank, "Moon", "Io is red.")).ok()
+    await expect(memory(page, "Moon")).to_have_count(0)
+    await expect(dialog.get_by_label("Text", exact=True)).to_have_value("The Moon recedes by 38 mm a year on average.")
+    await confirm(page, "Replace")
+    await expect(memory(page, "Moon")).to_contain_text("38 mm")
 
 
 async def test_a_permission_counts_behind_two_hundred_others(

@@ -20,6 +20,7 @@ export function Memories({ view, query, fresh, changed }) {
   const { bank } = view;
   const pages = usePages((...asked) => load(bank.name, { q, n, name }, ...asked), [bank.id, q, n, name], fresh);
   const list = useFocusKept();
+  const [asked, setAsked] = useState(null);
   const best = q ? Math.max(...pages.rows.map(({ score }) => score), 0) : 0;
   return html`
     <div class="filters searching" role="search" aria-label="Filters">
@@ -30,9 +31,22 @@ export function Memories({ view, query, fresh, changed }) {
     ${pages.rows.length === 0 && html`<${Nothing} ...${{ pages, q, name }} />`}
     ${pages.rows.length > 0 && html`<ul class="memories" ref=${list} tabindex="-1"
       aria-label=${q ? "Found memories" : "Memories"}>
-      ${pages.rows.map((memory) => html`<${Memory} key=${memory.id} ...${{ memory, view, best, changed }} />`)}
+      ${pages.rows.map((memory) => html`<${Memory} key=${memory.id} ...${{ memory, view, best, ask: (act) => setAsked({ act, memory }) }} />`)}
     </ul>`}
-    ${pages.rows.length > 0 && html`<${More} pages=${pages} />`}`;
+    ${pages.rows.length > 0 && html`<${More} pages=${pages} />`}
+    ${asked && html`<${Asked} ...${asked} view=${view} changed=${changed} onClose=${() => setAsked(null)} />`}`;
+}
+
+/** The dialog of an act with a memory; it stays, with what is typed in it, also when the memory leaves the list. */
+function Asked({ act, memory, view, changed, onClose }) {
+  if (act === "replace") return html`<${LoadMemory} view=${view} memory=${memory} onClose=${onClose} onLoaded=${changed} />`;
+  const confirm = async () => {
+    await remove(act, view.bank, { name: memory.name });
+    changed();
+  };
+  return html`<${Confirm} title=${`${act === "censor" ? "Censor" : "Delete"} ${memory.name}?`} confirm=${buttonOf(act)} onConfirm=${confirm} onClose=${onClose}>
+    <${Notice} kind="warning">${warning(act)}<//>
+  <//>`;
 }
 
 async function load(bank, { q, n, name }, cursor, wanted = PAGE) {
@@ -51,16 +65,10 @@ function Nothing({ pages, q, name }) {
   return html`<${Empty} title="No memories yet" icon="banks">Load a text, and its agents recall it when they chat.<//>`;
 }
 
-function Memory({ memory, view, best, changed }) {
-  const [open, setOpen] = useState(null);
-  const close = () => setOpen(null);
+function Memory({ memory, view, best, ask }) {
   const { name, text, author, censored, destroyed_agent: destroyed } = memory;
   const admin = includes(view.permission, "admin");
   const own = author !== null && view.mine.has(author);
-  const act = async () => {
-    await remove(open, view.bank, { name });
-    changed();
-  };
   return html`<li class="memory">
     <div class="memory-head">
       <h2>${name}</h2>
@@ -72,16 +80,11 @@ function Memory({ memory, view, best, changed }) {
       <span class="fine">${author ? html`by <${Link} href=${to("agents", author)}>${author}<//>` : destroyed ? `by ${destroyed} (destroyed)` : "by a destroyed agent"},${" "}
         <${Time} at=${memory.updated_at} relative /></span>
       <span class="row-actions">
-        ${includes(view.permission, "write") && !censored && html`<${Act} label="Replace" name=${name} onClick=${() => setOpen("replace")} />`}
-        ${(admin || own) && !censored && html`<${Act} label="Censor" kind="danger" name=${name} onClick=${() => setOpen("censor")} />`}
-        ${admin && html`<${Act} label="Delete" name=${name} onClick=${() => setOpen("delete")} />`}
+        ${includes(view.permission, "write") && !censored && html`<${Act} label="Replace" name=${name} onClick=${() => ask("replace")} />`}
+        ${(admin || own) && !censored && html`<${Act} label="Censor" kind="danger" name=${name} onClick=${() => ask("censor")} />`}
+        ${admin && html`<${Act} label="Delete" name=${name} onClick=${() => ask("delete")} />`}
       </span>
     </div>
-    ${open === "replace" && html`<${LoadMemory} view=${view} memory=${memory} onClose=${close} onLoaded=${changed} />`}
-    ${(open === "censor" || open === "delete") && html`<${Confirm} title=${`${open === "censor" ? "Censor" : "Delete"} ${name}?`}
-      confirm=${buttonOf(open)} onConfirm=${act} onClose=${close}>
-      <${Notice} kind="warning">${warning(open)}<//>
-    <//>`}
   </li>`;
 }
 
