@@ -51,6 +51,21 @@ async def test_a_domain_is_made_changed_and_destroyed(console: Console, user: Cl
     (await user.command("DM_Read", target={"domain": f"{name}.2"})).refused(3000, 404)
 
 
+async def test_a_form_takes_nothing_back_that_was_changed_meanwhile(console: Console, user: Client, unique: str):
+    name = f"{unique}-domain"
+    await user.agent(f"{unique}-founder")
+    vx = {"name": name, "description": "Where we look up"}
+    (await user.command("DM_Create", vx={**vx, "access": "public"})).ok()
+    page = await console.window(user, f"/console/domains/{name}")
+    await page.get_by_role("button", name="Change").click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_label("Profile").fill("Eyes only.")
+    (await user.command("DM_Update", target={"domain": name}, vx={**vx, "access": "agent"})).ok()
+    await confirm(page, "Save")
+    domain = (await user.command("DM_Read", target={"domain": name})).ok().profile[0]
+    assert (domain["profile"], domain["access"]) == ("Eyes only.", "agent")
+
+
 async def test_members_are_moved_as_the_table_of_moves_allows(
     console: Console, user: Client, nobody: Client, unique: str
 ):

@@ -147,6 +147,18 @@ async def test_an_endpoint_is_made_paused_rotated_and_deleted(console: Console, 
     assert (await user.request("GET", "/api/webhooks/endpoints")).body["endpoints"] == []
 
 
+async def test_a_form_takes_nothing_back_that_was_changed_meanwhile(console: Console, user: Client, receiver: Receiver):
+    id = await endpoint_of(user, receiver)
+    path = f"/api/webhooks/endpoints/{id}"
+    page = await console.window(user, f"/console/webhooks/{id}")
+    await page.get_by_role("button", name="Change").click()
+    await page.get_by_role("dialog").get_by_label("Description").fill("For tests")
+    assert (await user.request("PATCH", path, json={"events": ["webhook.test"]})).http == 200
+    await confirm(page, "Save")
+    (endpoint,) = (await user.request("GET", "/api/webhooks/endpoints")).body["endpoints"]
+    assert (endpoint["description"], endpoint["events"]) == ("For tests", ["webhook.test"])
+
+
 async def test_wrong_input_is_told_with_the_gateway_s_note(console: Console, user: Client, receiver: Receiver):
     page = await console.window(user, "/console/webhooks?tab=deliveries", viewport=PHONE)
     await expect(page.get_by_text("No deliveries yet")).to_be_visible()

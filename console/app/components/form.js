@@ -33,6 +33,11 @@ export function valuesOf(form) {
   return values;
 }
 
+/** Return those of a form's values that differ from the record that it was filled from; a change made elsewhere stays. */
+export function changedOf(values, record) {
+  return Object.fromEntries(Object.entries(values).filter(([member, value]) => value !== (record[member] ?? "")));
+}
+
 function Labelled({ label, hint, error, hidden, children }) {
   const id = useId();
   const about = [hint ? `${id}-hint` : null, error ? `${id}-error` : null].filter(Boolean).join(" ");

@@ -1,4 +1,4 @@
-import { AccessSelect, Button, Checkbox, Dialog, Field, Form, TextArea, toast } from "../../components/index.js";
+import { AccessSelect, Button, changedOf, Checkbox, Dialog, Field, Form, TextArea, toast } from "../../components/index.js";
 import { command } from "../../lib/api.js";
 import { html } from "../../lib/preact.js";
 
@@ -22,9 +22,9 @@ export function NewAgent({ onClose, onMade }) {
 /** A dialog that changes an agent; onSaved(record) gets it as it is then. */
 export function EditAgent({ agent, onClose, onSaved }) {
   const save = async (values) => {
-    const changed = Object.entries(values).filter(([member, value]) => value !== (agent[member] ?? ""));
-    if (changed.length === 0) return onClose();
-    const answer = await command("AP_Modify", { target: { agent: agent.name }, vx: Object.fromEntries(changed) });
+    const vx = changedOf(values, agent);
+    if (Object.keys(vx).length === 0) return onClose();
+    const answer = await command("AP_Modify", { target: { agent: agent.name }, vx });
     toast("Saved.");
     onClose();
     return onSaved(answer.profile[0]);

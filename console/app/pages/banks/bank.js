@@ -1,4 +1,4 @@
-import { Access, Badge, Button, ConfirmByName, Dialog, Empty, ErrorNotice, Facts, Form, Loaded, Menu, MenuItem, Page, SEEN_BY, Tabs, toast } from "../../components/index.js";
+import { Access, Badge, Button, changedOf, ConfirmByName, Dialog, Empty, ErrorNotice, Facts, Form, Loaded, Menu, MenuItem, Page, SEEN_BY, Tabs, toast } from "../../components/index.js";
 import { command } from "../../lib/api.js";
 import { number, plural, Time } from "../../lib/format.js";
 import { NOT_THERE } from "../../lib/http.js";
@@ -75,7 +75,7 @@ function Actions({ view, changed }) {
   const { bank, owner, permission } = view;
   const admin = includes(permission, "admin");
   const save = async ({ name, description, access }) => {
-    const answer = await command("MB_Update", { target: { bank: bank.name }, vx: { name, description, access } });
+    const answer = await command("MB_Update", { target: { bank: bank.name }, vx: { name, description, ...changedOf({ access }, bank) } });
     toast("Saved.");
     close();
     if (answer.profile[0].name === bank.name) changed();

@@ -1,4 +1,4 @@
-import { Access, Button, ConfirmByName, Dialog, Facts, Form, Loaded, Page, SEEN_BY, Tabs, toast } from "../../components/index.js";
+import { Access, Button, changedOf, ConfirmByName, Dialog, Facts, Form, Loaded, Page, SEEN_BY, Tabs, toast } from "../../components/index.js";
 import { command, ApiError } from "../../lib/api.js";
 import { Time } from "../../lib/format.js";
 import { useLoad } from "../../lib/load.js";
@@ -78,7 +78,7 @@ function Actions({ domain, onSaved }) {
   const [open, setOpen] = useState(null);
   const close = () => setOpen(null);
   const save = async ({ name, description, profile, access }) => {
-    const vx = { name, description, profile: profile || undefined, access };
+    const vx = { name, description, ...changedOf({ profile, access }, domain) };
     const answer = await command("DM_Update", { target: { domain: domain.name }, vx });
     toast("Saved.");
     close();

@@ -1,4 +1,4 @@
-import { Button, Checkbox, Dialog, Field, Form, Secret, Select, toast } from "../../components/index.js";
+import { Button, changedOf, Checkbox, Dialog, Field, Form, Secret, Select, toast } from "../../components/index.js";
 import { html, useState } from "../../lib/preact.js";
 import { changeEndpoint, createEndpoint } from "./api.js";
 
@@ -24,10 +24,13 @@ export function NewEndpoint({ catalog, onClose, onMade }) {
 /** A dialog that changes an endpoint. */
 export function EditEndpoint({ endpoint, catalog, onClose, onSaved }) {
   const save = async ({ url, description }, events) => {
-    await changeEndpoint(endpoint.id, { url, description: description || undefined, events });
+    const changed = changedOf({ url, description }, endpoint);
+    if (String(events) !== String(endpoint.events)) changed.events = events;
+    if (Object.keys(changed).length === 0) return onClose();
+    await changeEndpoint(endpoint.id, changed);
     toast("Saved.");
     onClose();
-    onSaved();
+    return onSaved();
   };
   return html`<${Dialog} title="Change the endpoint" onClose=${onClose}>
     <${EndpointForm} endpoint=${endpoint} catalog=${catalog} submit="Save" onSubmit=${save} onClose=${onClose} />
