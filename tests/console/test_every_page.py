@@ -8,6 +8,7 @@ from playwright.async_api import expect
 
 from tests.support.console import PHONE, Console, fits_its_width, no_serious_violations
 from tests.support.gateway import CHECKOUT, Client
+from tests.support.memories import grant, load
 
 ROUTES = CHECKOUT / "console" / "app" / "routes.js"
 PATHS = [path.split("/:")[0] for path in re.findall(r"path: \"(/[^\"]+)\"", ROUTES.read_text(encoding="utf-8"))]
@@ -57,3 +58,34 @@ async def test_no_page_shuts_anybody_out(console: Console, auditor: Client, uniq
             await fits_its_width(page)
         except AssertionError as error:
             console.faults.append(f"{path}: {error}")
+
+
+async def test_the_longest_names_fit_a_phone(console: Console, nobody: Client, user: Client, unique: str):
+    def longest(kind: str, size: int = 64) -> str:
+        return f"{unique}-{kind}-".ljust(size, "W")
+
+    owner = await nobody.register(longest("owner"))
+    agent, domain, bank = longest("agent"), longest("domain"), longest("bank")
+    await owner.agent(agent, access="public")
+    (await owner.command("DM_Create", vx={"name": domain, "description": "A domain"})).ok()
+    (await owner.command("MB_Create", vx={"name": bank, "description": "A bank"})).ok()
+    (await load(owner, bank, longest("memory", 200), "Gold is heavy.")).ok()
+    (await owner.command("AP_Chat", target={"agent": agent}, content="Is gold heavy?")).ok()
+    await user.agent(f"{unique}-agent")
+    (await user.command("MB_Create", vx={"name": longest("offered"), "description": "A bank"})).ok()
+    (await grant(user, longest("offered"), agent, "read")).ok()
+    page = await console.window(owner, viewport=PHONE)
+    for path, name in (
+        (f"agents/{agent}", "Offers"),
+        (f"domains/{domain}", "Members"),
+        (f"banks/{bank}", "Memories"),
+        (f"chat/{agent}/default", "1 source"),
+    ):
+        await page.goto(f"{console.base}/console/{path}")
+        await expect(page.get_by_text(name).first).to_be_visible()
+        await fits_its_width(page)
+    for part in (page.get_by_role("log").get_by_role("strong"), page.get_by_role("log").get_by_role("link")):
+        for found in await part.all():
+            box = await found.bounding_box()
+            assert box is not None
+            assert box["x"] + box["width"] <= PHONE["width"], await found.inner_text()
