@@ -116,6 +116,7 @@ async def test_an_endpoint_is_made_paused_rotated_and_deleted(console: Console, 
     await dialog.get_by_role("button", name="Create").click()
     secret = dialog.locator("code")
     await expect(secret).to_contain_text("whsec_")
+    await page.mouse.click(5, 5)  # beside the dialog
     first = await secret.inner_text()
     await expect(dialog.get_by_role("button", name="Copy")).to_be_visible()
     await dialog.get_by_role("button", name="Done").click()
@@ -136,6 +137,7 @@ async def test_an_endpoint_is_made_paused_rotated_and_deleted(console: Console, 
     await dialog.get_by_label("The old secret").select_option("now")
     await dialog.get_by_role("button", name="Rotate").click()
     await expect(secret).to_contain_text("whsec_")
+    await page.mouse.click(5, 5)
     assert await secret.inner_text() != first
     await dialog.get_by_role("button", name="Done").click()
 

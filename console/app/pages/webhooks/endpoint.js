@@ -84,7 +84,7 @@ function Rotate({ endpoint, onClose, onDone }) {
     onDone();
   };
   const options = [["day", "Signs for 24 hours more, beside the new one"], ["now", "Stops at once: it has leaked"]];
-  return html`<${Dialog} title="Rotate the secret" onClose=${onClose}>
+  return html`<${Dialog} title="Rotate the secret" onClose=${onClose} keep=${secret !== null}>
     ${secret
       ? html`<${Secret} label="The new secret" value=${secret}>Your server verifies deliveries with it. It is shown only this once.<//>
           <div class="form-actions"><${Button} kind="primary" onClick=${onClose}>Done<//></div>`
