@@ -366,6 +366,17 @@ async def test_contrast_themes_show_what_is_chosen(console: Console, user: Clien
     await no_serious_violations(page)
 
 
+async def test_a_used_up_quota_leaves_no_older_figures_beside_it(console: Console, user: Client):
+    await set_plan(user, user.name, "free")
+    page = await console.window(user)
+    await expect(page.get_by_text("requests left")).to_be_visible()
+    while (await user.command("AP_List")).http == 200:  # 100 of the day
+        pass
+    await page.get_by_role("button", name="Refresh").click()
+    await expect(page.get_by_role("alert")).to_contain_text("code 4000")
+    await expect(page.get_by_text("requests left")).to_have_count(0)
+
+
 async def test_a_used_up_quota_is_told_in_lists_too(console: Console, user: Client):
     await set_plan(user, user.name, "free")
     while (await user.command("AP_List")).http == 200:  # 100 of the day

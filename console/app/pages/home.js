@@ -24,13 +24,15 @@ const WAYS = [
   ["/console/users", "users", "Look after users", "Plans, roles and states; operators change them."],
 ];
 
+const USED_UP = 4000;
+
 /** Today's quota, what the user has, and ways to go on. */
 export default function Home() {
   const { user, role } = session();
   const own = useLoad(async () => (await command("US_Read")).profile[0]);
   const refresh = html`<${Button} icon="refresh" busy=${own.loading} onClick=${own.reload}>Refresh<//>`;
   return html`<${Page} title=${`Welcome, ${user}`} actions=${refresh}>
-    <${Loaded} from=${own}>${(record) => html`
+    <${Loaded} from=${own.error?.code === USED_UP ? { ...own, data: null } : own}>${(record) => html`
       <div class="columns">
         <${Quota} quota=${record.quota} plan=${record.plan} />
         <${Section} title="Your workspace">
