@@ -185,6 +185,20 @@ async def test_what_is_being_written_stays_when_its_memory_leaves_the_search(
     await expect(memory(page, "Moon")).to_contain_text("38 mm")
 
 
+async def test_a_file_that_is_too_long_is_told_before_it_is_sent(
+    console: Console, user: Client, unique: str, tmp_path: Path
+):
+    page = await console.window(user, f"/console/banks/{await bank_of(user, unique)}")
+    await page.get_by_role("button", name="Load a memory").click()
+    dialog = page.get_by_role("dialog")
+    file = tmp_path / "long.txt"
+    file.write_text("Stars. " * 80_000)
+    await dialog.get_by_label("or a text file").set_input_files(file)
+    await expect(dialog.get_by_label("Text", exact=True)).to_have_accessible_description(
+        "560,000 characters: up to 500,000 are loaded at once. Divide it into several files."
+    )
+
+
 async def test_a_permission_counts_behind_two_hundred_others(
     console: Console, user: Client, nobody: Client, unique: str
 ):

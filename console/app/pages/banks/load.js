@@ -44,7 +44,8 @@ export function LoadMemory({ view, memory, onClose, onLoaded }) {
       <${Field} label="Name" name="name" required maxlength="200" value=${name} readonly=${Boolean(memory)}
         hint="Up to 200 characters of any text. A memory of the same name is replaced."
         onInput=${(event) => setName(event.target.value)} />
-      <${TextArea} label="Text" name="text" required rows="8" maxlength=${MAX_CHARS} value=${text} onInput=${type} hint=${sizeOf(text)} />
+      <${TextArea} label="Text" name="text" required rows="8" maxlength=${MAX_CHARS} value=${text} onInput=${type}
+        ...${text.length > MAX_CHARS ? { error: tooLong(text) } : { hint: sizeOf(text) }} />
       <${Field} type="file" label="or a text file" name="file" accept=".txt,.md,.markdown,.json,.html,.htm,.csv,text/*" onChange=${take}
         error=${fault} />
       <${NameField} of="agents" own label="Author" name="agent" required first=${view.writer}
@@ -57,6 +58,9 @@ function sizeOf(text) {
   if (text.length <= PART) return "Up to 2,000 characters make one memory; longer texts are split into parts.";
   return `${number(text.length)} characters: it is split into parts of up to 2,000.`;
 }
+
+const tooLong = (text) =>
+  `${number(text.length)} characters: up to ${number(MAX_CHARS)} are loaded at once. Divide it into several files.`;
 
 /** Load a text; a long one goes in as a document, which the gateway splits. Returns the number of memories. */
 async function loadText(bank, agent, { name, text, media }) {
