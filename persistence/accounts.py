@@ -11,7 +11,10 @@ ROLES = ("user", "auditor", "operator")
 
 @dataclass(frozen=True, slots=True)
 class AccountRow:
-    """A user with the numbers of what it owns; `last_used_at` in ms since the epoch, None if no credential was used."""
+    """A user with the numbers of what it owns; `last_used_at` in ms since the epoch, None if no credential was used.
+
+    `reserved` is the bound of its requests on its latest `day`, see `QuotaRow`.
+    """
 
     user: UserRow
     agents: int
@@ -19,6 +22,8 @@ class AccountRow:
     banks: int
     api_keys: int
     last_used_at: int | None
+    day: int
+    reserved: int
 
 
 _OWNED = """
@@ -27,13 +32,15 @@ _OWNED = """
     (SELECT count(*) FROM banks WHERE owner_id = users.id),
     (SELECT count(*) FROM credentials WHERE user_id = users.id AND kind <> 'session'),
     (SELECT max(used) FROM (SELECT max(last_used_at) AS used FROM credentials WHERE user_id = users.id
-        UNION ALL SELECT max(last_at) FROM logon_places WHERE user_id = users.id) AS uses)
+        UNION ALL SELECT max(last_at) FROM logon_places WHERE user_id = users.id) AS uses),
+    coalesce((SELECT day FROM quota_windows WHERE user_id = users.id), 0),
+    coalesce((SELECT reserved FROM quota_windows WHERE user_id = users.id), 0)
 """
 
 
 def _account(row: Params) -> AccountRow:
-    *columns, agents, domains, banks, api_keys, last_used_at = row
-    return AccountRow(from_columns(columns), agents, domains, banks, api_keys, last_used_at or None)
+    *columns, agents, domains, banks, api_keys, last_used_at, day, reserved = row
+    return AccountRow(from_columns(columns), agents, domains, banks, api_keys, last_used_at or None, day, reserved)
 
 
 def by_name(name: str) -> Query[AccountRow]:

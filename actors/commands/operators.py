@@ -1,5 +1,6 @@
 """What operators do: look at users, set their roles, suspend them, and stop agents (docs/contract.md, "Roles")."""
 
+import asyncio
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,9 +8,9 @@ from dataclasses import dataclass
 from actors.addresses import place_of
 from actors.agents.messages import AGENT, AgentView, SetStopped, no_such_agent
 from actors.calls.call import A, Call
-from actors.errors import NotPermitted
+from actors.errors import InvalidCredential, NotPermitted, Overloaded
 from actors.names import no_such_user
-from actors.plans import daily_limit
+from actors.plans import DAY_MS, daily_limit
 from actors.quotas.messages import QUOTA, QuotaStatus, ReadQuota
 from actors.sessions.messages import role_of
 from actors.users.fair_queue import SenderLane
@@ -20,13 +21,19 @@ from persistence.accounts import AccountRow
 from persistence.graph import Held, Relation
 from persistence.users import UserRow, name_key
 
+HOME_S = 2.0
+"""How long the home of a user is waited for, in seconds."""
+
 SECRET_BYTES = 18
 """The random bytes of a new password, which has 24 characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A user as operators see it; `role` is the one that counts, `last_used_at` in ms since the epoch."""
+    """A user as operators see it; `role` is the one that counts, `last_used_at` in ms since the epoch.
+
+    `quota` is the stored bound where the user's home can't be reached: as after a crash, up to a block too high.
+    """
 
     user: UserRow
     role: str
@@ -45,7 +52,7 @@ async def list_accounts(
 ) -> list[Account]:
     """List users by name, after the key of a name."""
     listed = accounts.listed(prefix, role, sorted(call.core.operators), suspended, after_key, limit)
-    return [await _account(call, row) for row in await call.core.store.fetch(listed)]
+    return await asyncio.gather(*(_account(call, row) for row in await call.core.store.fetch(listed)))
 
 
 async def read_account(call: Call, name: str) -> Account:
@@ -62,7 +69,13 @@ async def read_account(call: Call, name: str) -> Account:
 
 async def _account(call: Call, row: AccountRow) -> Account:
     user = row.user
-    quota = await call.ask(QUOTA, user.id, ReadQuota())
+    try:
+        async with asyncio.timeout(HOME_S):
+            quota = await call.ask(QUOTA, user.id, ReadQuota())
+    except (TimeoutError, Overloaded, InvalidCredential):  # the last: the user was destroyed in this moment
+        today = call.core.clock() // DAY_MS
+        used = row.reserved if row.day == today else 0
+        quota = QuotaStatus(user.plan, daily_limit(user.plan, user.plan_limit), used, (today + 1) * DAY_MS)
     owned = Owned(row.agents, row.domains, row.banks, row.api_keys)
     return Account(user, role_of(user.name, user.role, call.core.operators), owned, quota, row.last_used_at)
 

@@ -127,10 +127,12 @@ async def test_a_node_that_stops_in_order_fails_no_request(tmp_path: Path):
             assert record.content[0]["messages"] == 2 * count
 
 
-async def test_without_nats_a_node_serves_its_own_users_and_says_that_it_is_degraded(tmp_path: Path):
+async def test_without_nats_a_node_serves_its_own_users_lists_all_and_says_that_it_is_degraded(tmp_path: Path):
     async with gateways(tmp_path, 2) as all, all.client() as anyone:
         await settled(all)
         users = [await anyone.register(f"user-{number}") for number in range(4)]
+        for user in users:
+            (await user.command("US_Read")).ok()
         alone = all.all[0]
         alone.to_nats.cut()
         async with alone.client() as there:
@@ -140,6 +142,9 @@ async def test_without_nats_a_node_serves_its_own_users_and_says_that_it_is_degr
             assert (await there.request("GET", "/api/health")).http == 200
             answers = await asyncio.gather(*(there.as_user(user.token).command("US_Read") for user in users))
             assert {answer.code for answer in answers} <= {0, 5003}
+            listed = await there.request("GET", "/api/admin/users", headers=SECRET)
+            assert [user["name"] for user in listed.body["users"]] == [user.name for user in users]
+            assert min(user["quota"]["used"] for user in listed.body["users"]) > 0
             alone.to_nats.mend()
             async with asyncio.timeout(60):
                 while (await there.request("GET", "/api/health")).body["status"] != "ok":

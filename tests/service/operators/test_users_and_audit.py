@@ -1,5 +1,6 @@
 """The lists of users and of all users' audit rows (docs/contract.md, "Roles")."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 from tests.gateways.gate import ENGINES
 from tests.support.clock import DAY_MS, ClockFile
-from tests.support.gateway import Client, running
+from tests.support.gateway import PASSWORD, Client, running
 from tests.support.operator import LISTED, SECRET, Cast
 
 USERS = "/api/admin/users"
@@ -63,6 +64,21 @@ async def test_users_are_listed_by_prefix_role_and_state(cast: Cast, operator: C
     ):
         (await operator.request("GET", f"{USERS}?{wrong}")).refused(1003, 400)
     (await operator.request("GET", "/api/admin/audit?user=x")).refused(1003, 400)
+
+
+async def test_users_are_listed_while_some_are_destroyed(nobody: Client, operator: Client, unique: str):
+    leaving = [await nobody.register(f"{unique}-{number}") for number in range(40)]
+    over = asyncio.Event()
+
+    async def look() -> None:
+        while not over.is_set():
+            await users(operator, prefix=unique, limit=200)
+
+    looking = [asyncio.create_task(look()) for _ in range(4)]
+    for user in leaving:
+        (await user.command("US_Destroy", target={"user": user.name}, vx={"secret": PASSWORD})).ok()
+    over.set()
+    await asyncio.gather(*looking)
 
 
 async def test_a_user_is_shown_with_plan_counts_quota_and_last_use(cast: Cast, unique: str):
