@@ -19,6 +19,12 @@ SQLITE = "sqlite:///"
 POSTGRES = "postgresql://"
 KEY_FILE = "master.key"
 
+STOPPED = "Stopped: nothing was moved, and TO is as empty as before."
+STOPPED_LATE = (
+    "Stopped at the very end, so everything may have been moved, or nothing: move again. If that tells you that TO is"
+    " not empty, everything was moved."
+)
+
 FAILED = 2
 INTERRUPTED = 130
 
@@ -104,7 +110,7 @@ def main(arguments: Sequence[str]) -> int:
     except MoveError as error:
         return _failed(shown, f"Parley can't move: {error}", FAILED)
     except KeyboardInterrupt:
-        return _failed(shown, "Stopped: nothing was moved, and TO is as empty as before.", INTERRUPTED)
+        return _failed(shown, STOPPED_LATE if shown and shown[0].is_whole else STOPPED, INTERRUPTED)
     for progress in shown:
         progress.end()
     sys.stdout.write(done(source_url, source, target, digests) + "\n")

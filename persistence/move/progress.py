@@ -38,6 +38,11 @@ class Progress:
         self._out.flush()
 
     @property
+    def is_whole(self) -> bool:
+        """Whether all rows are done, so that only the commit is left."""
+        return self._done >= self._total
+
+    @property
     def _percent(self) -> int:
         return 100 * self._done // max(self._total, 1)
 

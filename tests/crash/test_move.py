@@ -18,6 +18,7 @@ import asyncpg
 import pytest
 
 from persistence.move.__main__ import run
+from persistence.postgres.store import PostgresStore
 from tests.support.gateway import CHECKOUT, Client, running
 from tests.support.memories import load
 from tests.support.populated import add_messages, populate, tables_of
@@ -29,6 +30,8 @@ LINES = 40
 """The number of lines that a whole move of every kind of row writes by about its middle."""
 
 MESSAGES = 8_000
+
+COMMITS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'parley move' AND wait_event = 'SyncRep'"
 
 
 async def begun(source: str, target: str) -> Process:
@@ -150,6 +153,32 @@ async def test_a_move_that_is_interrupted_tells_that_nothing_was_moved(tmp_path:
     assert process.returncode == 130
     assert errors.decode().endswith("Stopped: nothing was moved, and TO is as empty as before.\n")
     assert await users_on_postgres(target) == 0
+
+
+async def test_a_move_that_is_interrupted_in_its_commit_tells_that_everything_may_have_been_moved(tmp_path: Path):
+    file, target, cluster = tmp_path / "parley.db", await database("interrupted_late"), await shared()
+    await populate(file)
+    await (await PostgresStore.open(target)).close()  # it makes the tables
+    try:
+        await cluster.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")  # commits wait
+        await cluster.execute("SELECT pg_reload_conf()")
+        process = await begun(f"sqlite:///{file}", target)
+        connection = await cluster.connect()
+        async with asyncio.timeout(60):
+            while not await connection.fetchval(COMMITS):
+                await asyncio.sleep(0.02)
+        await connection.close()
+        process.send_signal(signal.SIGINT)
+        _, errors = await asyncio.wait_for(process.communicate(), 60)
+    finally:
+        await cluster.execute("ALTER SYSTEM RESET synchronous_standby_names")
+        await cluster.execute("SELECT pg_reload_conf()")
+    assert process.returncode == 130
+    assert "everything may have been moved, or nothing: move again" in errors.decode()
+    assert await users_on_postgres(target) == 4
+    status, _, errors = await moved(f"sqlite:///{file}", target)
+    assert status == 2
+    assert "is not empty" in errors
 
 
 async def test_a_gateway_goes_on_in_the_other_database(tmp_path: Path):
