@@ -185,7 +185,7 @@ async def destroy(call: Call) -> Answer:
 
     answer = await call.carry_out(AGENT, target.row.id, DestroyAgent(call.user.user_id, left), destroyed)
     call.core.erasure.wake()
-    await record_departures(call, [(domain_id, target.row.name) for domain_id in left])
+    await record_departures(call, dict.fromkeys(left, (target.row.name,)))
     return answer
 
 

@@ -1,7 +1,9 @@
 """Memberships in domains: invitations, joining and leaving, kicks and bans."""
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import starmap
 
 from actors.calls.call import Answer, Call
 from actors.calls.context import loses_domain
@@ -44,14 +46,19 @@ async def unban(call: Call) -> Answer:
     return await _move(call, Move.UNBAN)
 
 
-async def record_departures(call: Call, gone: Iterable[tuple[str, str]]) -> None:
-    """Record in domains that agents were destroyed, each given as a domain's id and the agent's name.
+async def record_departures(call: Call, gone: Mapping[str, Sequence[str]]) -> None:
+    """Record in domains that agents were destroyed, given as the names of agents by the domain's id.
 
-    It follows a change that is stored, so nothing is raised: a domain may have gone with its founder.
+    It follows a change that is stored, so nothing is raised: a domain may have gone with its founder. The domains are
+    asked at once, so that those on a node that does not answer are waited for together.
     """
-    for domain_id, agent in gone:
+
+    async def record(domain_id: str, agents: Sequence[str]) -> None:
         with suppress(ServiceError, StoreUnavailable):
-            await call.ask(DOMAIN, domain_id, RecordDeparture(agent))
+            for agent in agents:
+                await call.ask(DOMAIN, domain_id, RecordDeparture(agent))
+
+    await asyncio.gather(*starmap(record, gone.items()))
 
 
 async def _move(call: Call, move: Move) -> Answer:

@@ -200,9 +200,10 @@ async def remove(call: Call, user_id: str, verified_hash: str) -> None:
     """Remove a user and all it owns."""
     core = call.core
     met = tuple(await core.store.fetch(conversations.agents_met_by(user_id)))
-    left = await core.store.fetch(domains.of_owner(user_id))
-    domain_ids = tuple(dict.fromkeys(domain_id for domain_id, _ in left))
-    await call.ask(USER, user_id, DestroyUser(verified_hash, met, domain_ids))
+    left: dict[str, list[str]] = {}
+    for domain_id, agent in await core.store.fetch(domains.of_owner(user_id)):
+        left.setdefault(domain_id, []).append(agent)
+    await call.ask(USER, user_id, DestroyUser(verified_hash, met, tuple(left)))
     core.erasure.wake()
     await record_departures(call, left)
 

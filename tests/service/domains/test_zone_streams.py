@@ -41,6 +41,20 @@ async def test_a_stream_tells_that_a_member_was_destroyed(workspace: Workspace, 
         assert await follower.next() == told
 
 
+async def test_streams_tell_of_each_agent_that_its_owner_takes_along(workspace: Workspace, unique: str):
+    owner, guest, domains = workspace.owner, workspace.guest, [workspace.domain, f"{unique}-second"]
+    (await owner.command("DM_Create", vx={"name": domains[1], "description": "d"})).ok()
+    agents = [workspace.guest_agent, f"{unique}-invited"]
+    await guest.agent(agents[1], access="public", select=False)
+    for domain, agent in ((domains[0], agents[1]), (domains[1], agents[0]), (domains[1], agents[1])):
+        (await owner.command("DM_Invite", target={"domain": domain, "agent": agent})).ok()
+    async with following(owner, domains[0]) as first, following(owner, domains[1]) as second:
+        (await guest.command("US_Destroy", vx={"secret": PASSWORD})).ok()
+        for follower in (first, second):
+            told = [(await follower.next())["membership"] for _ in agents]
+            assert sorted((one["agent"], one["state"]) for one in told) == sorted((agent, "none") for agent in agents)
+
+
 async def test_a_stream_has_what_is_said_in_its_zone_alone(workspace: Workspace):
     domain = workspace.domain
     (await workspace.owner.command("ZN_Create", target={"domain": domain}, vx={"name": "nightly"})).ok()
