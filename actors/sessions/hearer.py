@@ -29,6 +29,7 @@ class Hearer:
         self._over: asyncio.Future[None] = loop.create_future()
         self._now, self._use_every_s = loop.time, use_every_s
         self._use_at = self._now() + use_every_s
+        self._using: asyncio.Task[None] | None = None  # beside the run, which does not wait for the session's node
 
     def begin(self) -> None:
         """Note that it hears from now on."""
@@ -56,7 +57,7 @@ class Hearer:
         try:
             while not await self._first_of(task):
                 self._use_at = self._now() + self._use_every_s
-                await use_session(self, self._directory, self._kind)
+                self._using = asyncio.create_task(use_session(self, self._directory, self._kind))
         except asyncio.CancelledError:
             task.cancel()
             raise
