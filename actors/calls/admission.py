@@ -20,7 +20,6 @@ from actors.quotas.messages import (
 )
 from actors.runtime.directory import NotOwner
 from actors.runtime.future import AsyncFuture
-from actors.runtime.notices import Told
 from actors.sessions.messages import Caller
 from actors.sessions.scopes import Scopes
 from persistence import audit
@@ -77,7 +76,7 @@ async def _count(call: Call, kind: str, key: str) -> QuotaStatus:
 
 
 def _return(call: Call, kind: str, key: str, counted: QuotaStatus) -> None:
-    call.core.directory.deliver((Told(kind, key, ReturnRequest(counted.resets_at)),))
+    call.core.directory.tell(kind, key, ReturnRequest(counted.resets_at))
 
 
 def uncount(call: Call) -> None:
