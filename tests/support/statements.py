@@ -267,6 +267,7 @@ PEOPLE = (
     call(domains.zones, "dom_1"),
     call(domains.names_of, ("dom_1", "dom_9")),
     call(domains.of_agent, "agt_2"),
+    call(domains.founded_by, "agt_1"),
     call(domains.of_owner, "usr_2"),
     call(domains.names_of_agent, "agt_2", "usr_1"),
     *(call(domains.zones_of_member, "usr_1", after, 9) for after in (("", ""), ("home", "attic"))),
