@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 from actors.agents.messages import AGENT, CancelRun, HearRun, RunError, RunHeard, nothing_said
 from actors.agents.silence import silence_of
 from actors.calls.call import Call
+from actors.calls.hearing import hearing
 from actors.conversations.ids import conversation_id, message_of, run_of
 from actors.conversations.place import RunKey
 from actors.conversations.records import message_record
@@ -16,7 +17,6 @@ from actors.engines.message import Utterance
 from actors.errors import NotFound, Overloaded, ServiceError
 from actors.sessions.hearer import Hearer
 from actors.sessions.messages import ReadSession
-from actors.sessions.open_streams import use_every_s
 from actors.wire import Record
 from persistence import conversations, failed_runs, memories, run_keys, runs
 from persistence.conversations import MessageRow
@@ -112,14 +112,9 @@ async def follow_run(call: Call, run_id: str, after: int = 0) -> AsyncIterator[R
         InvalidCredential: the caller's session or API key has ended.
         ServiceError: the agent can't be reached; following may go on later.
     """
-    core = call.core
-    hearer = Hearer(call.user, core.directory, use_every_s(core.session_ttl_ms))
-    core.hearers.add(hearer)
-    try:
+    with hearing(call) as hearer:
         async for heard in _followed(call, run_id, after, hearer):
             yield heard
-    finally:
-        core.hearers.discard(hearer)
 
 
 async def _followed(call: Call, run_id: str, after: int, hearer: Hearer) -> AsyncIterator[RunPiece | Run]:

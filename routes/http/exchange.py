@@ -16,12 +16,11 @@ from sanic import Request
 from actors.calls.admission import admit, audit_of, require_service_in_scope
 from actors.calls.call import A, Call, Elsewhere
 from actors.calls.context import prepare_context
+from actors.calls.hearing import hearing
 from actors.core import Core
 from actors.errors import ServiceError
 from actors.idempotency.once import Done, Execution, require_key
 from actors.idempotency.records import Receipt, Rendered
-from actors.sessions.hearer import Hearer
-from actors.sessions.open_streams import use_every_s
 from routes.http.access_log import AccessLog
 from routes.http.addresses import Network, client_address
 from routes.http.answers import request_id_of
@@ -201,15 +200,10 @@ class Exchange:
         Raises:
             InvalidCredential: the session or API key has ended.
         """
-        core = self.core
-        hearer = Hearer(call.user, core.directory, use_every_s(core.session_ttl_ms), hears=stream is None)
-        if stream is not None:
-            stream.on_begun = hearer.begin
-        core.hearers.add(hearer)
-        try:
+        with hearing(call, hears=stream is None) as hearer:
+            if stream is not None:
+                stream.on_begun = hearer.begin
             return await hearer.unless_ended(running, self.work.go_on)
-        finally:
-            core.hearers.discard(hearer)
 
     def carry_out(self, call: Call, run: Callable[[R], Coroutine[Any, Any, A]], request: R) -> Coroutine[Any, Any, A]:
         """Run a command without an Idempotency-Key, with its audit row on plans that have an audit log."""
