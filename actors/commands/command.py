@@ -94,6 +94,11 @@ class Command:
         return f"/{self.group}/{self.service.split('_', maxsplit=1)[1].lower()}"
 
     @property
+    def only_changes(self) -> bool:
+        """Whether each of its requests asks for a change."""
+        return self.mutates and not self.may_only_read
+
+    @property
     def available(self) -> bool:
         """Whether it is built."""
         return self.run is not not_available or self.follow is not None

@@ -141,7 +141,7 @@ class CommandBus:
         assert command is not None
         assert body is not None
         call.service = call.counts_as = command.service
-        call.mutates = command.mutates and not command.may_only_read
+        call.mutates = command.only_changes
         await next_turn(request.body)
         answered, home, passage = self._answered, None, self.passage
         if passage is not None and not request.forwarded:

@@ -18,7 +18,7 @@ from actors.errors import InvalidField, MalformedBody, NoCredential, NotPermitte
 from routes.bus.bus import CommandBus
 from routes.bus.request import BusRequest
 from routes.http.accept import weight_of
-from routes.http.answers import JsonAnswer, credential_of, headers_of, identify, quota_headers, status_of
+from routes.http.answers import HttpAnswer, JsonAnswer, credential_of, error_answer, identify, quota_headers
 from routes.http.bodies import LONG_BODY_BYTES, next_turn, received_body, require_json, require_size, whole_header
 from routes.http.event_stream import EVENT_STREAM
 from routes.http.exchange import Exchange
@@ -195,7 +195,7 @@ class McpServer:
             raise no_session()
         answer = asked.answer
         if answer is not None and answer.status == 401 and not TOOLS[asked.service].public:
-            return _refusal(orjson.loads(answer.body)["status"], answer.headers)  # as MCP requires
+            return _refusal(answer)  # as MCP requires
         for name, value in (answer.headers if answer is not None else quota_headers(asked.call)).items():
             response.headers[name] = value
         if credential is not None and _begins_session(cast(dict[str, Any], message), response):
@@ -205,16 +205,16 @@ class McpServer:
 
 async def _refused_by_http(call: Call, error: ServiceError) -> HTTPResponse:
     allowed = {"Allow": "POST"} if isinstance(error, WrongMethod) else {}
-    headers = headers_of(error) | quota_headers(call) | allowed | {"X-Request-Id": call.request_id}
-    return _refusal(status_of(error), headers)
+    return _refusal(error_answer(call.request_id, error, quota_headers(call) | allowed))
 
 
-def _refusal(status: Mapping[str, Any], headers: Mapping[str, str]) -> HTTPResponse:
-    """Return a refusal with the status object of other routes, and as the JSON-RPC error that MCP clients show."""
+def _refusal(answer: HttpAnswer) -> HTTPResponse:
+    """Return an answer of other routes as the JSON-RPC error that MCP clients show, beside its status object."""
+    status = orjson.loads(answer.body)["status"]
     code = INVALID_REQUEST if status["http_code"] < 500 else INTERNAL_ERROR
     error = {"code": code, "message": status["note"]}
     body = {"jsonrpc": "2.0", "id": None, "error": error, "status": status}
-    return JsonAnswer(orjson.dumps(body), status["http_code"], dict(headers))
+    return JsonAnswer(orjson.dumps(body), answer.status, answer.headers)
 
 
 def _begins_session(message: dict[str, Any], response: HTTPResponse) -> bool:

@@ -45,8 +45,7 @@ def may_call(scopes: Scopes | None, service: str) -> bool:
     command = TOOLS[service]
     if scopes is None or command.public:
         return True
-    only_changes = command.mutates and not command.may_only_read
-    return scopes.allow_service(service) and not (scopes.read_only and only_changes)
+    return scopes.allow_service(service) and not (scopes.read_only and command.only_changes)
 
 
 @cache
