@@ -33,9 +33,9 @@ _OWNED = """
     (SELECT count(*) FROM credentials WHERE user_id = users.id AND kind <> 'session'),
     (SELECT max(used) FROM (SELECT max(last_used_at) AS used FROM credentials WHERE user_id = users.id
         UNION ALL SELECT max(last_at) FROM logon_places WHERE user_id = users.id) AS uses),
-    coalesce((SELECT day FROM quota_windows WHERE user_id = users.id), 0),
-    coalesce((SELECT reserved FROM quota_windows WHERE user_id = users.id), 0)
+    coalesce(quota_windows.day, 0), coalesce(quota_windows.reserved, 0)
 """
+_FROM = "users LEFT JOIN quota_windows ON quota_windows.user_id = users.id"
 
 
 def _account(row: Params) -> AccountRow:
@@ -45,7 +45,7 @@ def _account(row: Params) -> AccountRow:
 
 def by_name(name: str) -> Query[AccountRow]:
     """Read the user of a name, in any case."""
-    return Query(f"SELECT {COLUMNS}, {_OWNED} FROM users WHERE name_key = ?", (name_key(name),), _account)
+    return Query(f"SELECT {COLUMNS}, {_OWNED} FROM {_FROM} WHERE name_key = ?", (name_key(name),), _account)
 
 
 def listed(
@@ -53,7 +53,7 @@ def listed(
 ) -> Query[AccountRow]:
     """List users by name, after a cursor; those of `operators` (keys of names) are operators whatever is stored."""
     return Query(
-        f"SELECT {COLUMNS}, {_OWNED} FROM users WHERE name_key > :after AND substr(name_key, 1, :length) = :prefix"
+        f"SELECT {COLUMNS}, {_OWNED} FROM {_FROM} WHERE name_key > :after AND substr(name_key, 1, :length) = :prefix"
         " AND (:any_role = 1 OR :role = CASE WHEN name_key IN @list_text(:operators) THEN 'operator' ELSE role END)"
         " AND (:any_state = 1 OR (suspended_at IS NOT NULL) = (:suspended = 1)) ORDER BY name_key LIMIT :limit",
         {
