@@ -1,6 +1,7 @@
 """Fixtures with pytest-sanic's names, over a real gateway on a real socket (docs/testing.md)."""
 
 import itertools
+import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -18,6 +19,10 @@ _numbers = itertools.count(1)
 # by default an example that takes more than 200 ms fails its test, and so does slow making of examples
 settings.register_profile("any pace", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any pace")
+
+# What a shell runs in the background ignores SIGINT, and so would all programs that tests start and press Ctrl-C for.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 OF_THE_OTHER_STORE = "sqlite" if ON_POSTGRES else "postgres"
 

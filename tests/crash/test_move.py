@@ -38,14 +38,7 @@ async def begun(source: str, target: str) -> Process:
     """Start the command."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PARLEY_")}
     command = (sys.executable, "-m", "persistence.move", source, target)
-    return await asyncio.create_subprocess_exec(
-        *command, stdout=PIPE, stderr=PIPE, cwd=CHECKOUT, env=environment, preexec_fn=_heeds_ctrl_c
-    )
-
-
-def _heeds_ctrl_c() -> None:
-    """Undo that SIGINT is ignored, as it is in all that a shell runs in the background."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=PIPE, cwd=CHECKOUT, env=environment)
 
 
 async def moved(source: str, target: str) -> tuple[int, str, str]:
