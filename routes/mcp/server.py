@@ -108,7 +108,7 @@ class McpServer:
         if session is None or request.method == "HEAD":  # without a session there is no stream
             raise WrongMethod("Only a session, named by Mcp-Session-Id, has a stream (GET) and an end (DELETE).")
         accepted = header.get("accept") or "*/*"
-        if request.method == "GET" and not any(weight_of(accepted, kind) for kind in (EVENT_STREAM, "text/*", "*/*")):
+        if request.method == "GET" and not weight_of(accepted, EVENT_STREAM, "text/*", "*/*"):
             return MalformedBody.internal_code, HTTPResponse(status=406, headers={"X-Request-Id": call.request_id})
         await authenticate(call, credential_of(header.get))
         if request.method == "GET":

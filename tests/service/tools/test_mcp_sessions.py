@@ -176,6 +176,7 @@ async def test_a_stream_is_only_for_clients_that_take_one(user: Client):
     for accept, status in (
         ("application/json", 406),
         ("text/event-stream;q=0", 406),
+        ("text/event-stream;q=0, */*", 406),
         ("*/*", 200),
         ("text/*", 200),
         ("Text/Event-Stream", 200),
