@@ -19,7 +19,7 @@ from actors.sessions.messages import SESSION, Caller, EndSession, role_of
 from actors.wire import iso
 from routes.bus.bus import CommandBus
 from routes.bus.request import BusRequest
-from routes.http.answers import JSON, JsonAnswer, credential_of, error_answer
+from routes.http.answers import JSON, NOT_STORED, JsonAnswer, credential_of, error_answer
 from routes.http.bodies import header, json_object, received_body
 from routes.http.console_cookie import clear_cookie, csrf_of, set_cookie
 from routes.http.exchange import Exchange
@@ -27,7 +27,6 @@ from routes.http.exchange import Exchange
 PATH = "/console/session"
 _OWN_SITE = ("same-origin", "none")
 """The values of Sec-Fetch-Site for requests of the console's page, or of the user alone (Fetch Metadata, 2.1)."""
-_NOT_STORED = {"Cache-Control": "no-store"}
 
 Served = tuple[int, HTTPResponse]
 Serving = Callable[[Request, Call], Coroutine[Any, Any, Served]]
@@ -90,7 +89,7 @@ class ConsoleSession:
         call.elsewhere = True  # the bus has logged it
         answered = orjson.loads(answer.body)
         status = answered["status"]
-        headers = answer.headers | _NOT_STORED
+        headers = answer.headers | NOT_STORED
         if not status["success"]:
             refused = JsonAnswer(orjson.dumps({"status": status}), status["http_code"], headers)
             return status["internal_code"], refused
@@ -129,11 +128,11 @@ class ConsoleSession:
 
 
 async def _refused(call: Call, error: ServiceError) -> HTTPResponse:
-    return error_answer(call.request_id, error, _NOT_STORED).response()
+    return error_answer(call.request_id, error, NOT_STORED).response()
 
 
 def _headers(call: Call) -> dict[str, str]:
-    return {"X-Request-Id": call.request_id} | _NOT_STORED
+    return {"X-Request-Id": call.request_id} | NOT_STORED
 
 
 def _require_json(media_type: str | None) -> None:

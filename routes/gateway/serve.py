@@ -27,10 +27,10 @@ from routes.gateway.route import Arrival, Route, RouteCall, RouteReply
 from routes.http.answers import (
     REPLAYED,
     HttpAnswer,
+    caller_headers,
     credential_of,
     door_headers_of,
     error_answer,
-    quota_headers,
     status_of,
 )
 from routes.http.bodies import json_object, next_turn, received_body, require_size, whole_header
@@ -115,7 +115,7 @@ class GatewayRoutes:
             await count_stored(call)  # as for answers, an error is sent only once its request is counted
             raise
         await count_stored(call)
-        answer.headers = {"X-Request-Id": call.request_id, **quota_headers(call), **answer.headers}
+        answer.headers = {"X-Request-Id": call.request_id, **caller_headers(call), **answer.headers}
         return code, answer
 
     async def _carried_out(
@@ -189,7 +189,7 @@ class GatewayRoutes:
         try:
             if stream is None:
                 return await (exchange.work.shielded(running) if route.mutates and not arrival.goes_on else running)
-            stream.headers = {"X-Request-Id": call.request_id} | quota_headers(call)
+            stream.headers = {"X-Request-Id": call.request_id} | caller_headers(call)
             heard = exchange.heard(call, running, stream) if route.mutates else running
             return await stream.carry(_unless_begun(stream, heard), exchange.work)
         except MessageKept as error:
@@ -283,13 +283,13 @@ def _last_piece(error: ServiceError, stream: AnswerStream, door: Door | None, bo
 
 async def _refused(door: Door | None, arrival: Arrival, at: int, call: Call, error: ServiceError) -> HttpAnswer:
     if door is None:
-        return error_answer(call.request_id, error, quota_headers(call))
+        return error_answer(call.request_id, error, caller_headers(call))
     if door.refused is not None and call.caller is not None:
         with suppress(Exception):  # a body that does not arrive can't be told
             arrival.body = arrival.body or await arrival.receive()
         await door.refused(call, Received(arrival.whole_header, arrival.args(), arrival.body), error, at)
     media_type = door.media_type and door.media_type(arrival.whole_header)
-    return refused_by(door, call.request_id, error, arrival.body, quota_headers(call), media_type)
+    return refused_by(door, call.request_id, error, arrival.body, caller_headers(call), media_type)
 
 
 def refused_by(

@@ -24,6 +24,8 @@ REPLAYED = "Idempotency-Replayed"
 """The header of an answer replayed for an Idempotency-Key."""
 RUN_ID = "X-Run-Id"
 """The header with the id of a chat's run."""
+NOT_STORED = {"Cache-Control": "no-store"}
+"""The header of answers that no cache may store, the browser's included."""
 OK_STATUS = {"success": True, "internal_code": 0, "http_code": 200}
 
 BUS_STATUSES = (200, 400, 401, 429, 500)
@@ -145,6 +147,16 @@ def quota_headers(call: Call) -> dict[str, str]:
         "RateLimit-Policy": f'"day";q={quota.limit};w=86400',
         "RateLimit": f'"day";r={quota.remaining};t={quota.seconds_left(call.core.clock())}',
     }
+
+
+def caller_headers(call: Call) -> dict[str, str]:
+    """Return the headers of an answer that belongs to its caller: no cache may store it, and the rest of the quota.
+
+    Without them a shared cache may give it to others, unless the credential came in Authorization (RFC 9111, 3).
+    """
+    if call.caller is None and not call.by_secret:
+        return {}
+    return NOT_STORED | quota_headers(call)
 
 
 def status_of(error: ServiceError) -> dict[str, Any]:

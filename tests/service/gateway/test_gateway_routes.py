@@ -46,6 +46,32 @@ async def test_gateway_routes_echo_the_request_id_or_make_one(sanic_client: Clie
         assert len((await sanic_client.request("GET", path)).headers["X-Request-Id"]) == 36, path
 
 
+async def test_no_cache_may_store_what_a_caller_is_answered(user: Client, unique: str):
+    await user.agent(f"{unique}-agent", access="public")
+    await set_plan(user, user.name, "scale")
+    made = await user.request("POST", "/api/api-keys", json={"name": "cached"})
+    anyone = Client(user.http, user.base)
+    key = {
+        "X-Api-Key": made.body["key"],
+        "A2A-Version": "1.0",
+    }  # Authorization alone would tell a shared cache to keep off
+    card = f"/a2a/{unique}-agent/.well-known/agent-card.json"
+    for path, http, caching in (
+        ("/api/audit", 200, "no-store"),
+        ("/api/skills", 200, "no-store"),
+        ("/v1/models", 200, "no-store"),
+        (f"/a2a/{unique}-agent/tasks", 200, "no-store"),
+        ("/api/runs/run_none", 404, "no-store"),
+        ("/v1/models/none", 404, "no-store"),
+        (card, 200, "public, max-age=60"),
+        ("/debug/actors", 403, "no-store"),
+    ):
+        answer = await anyone.request("GET", path, headers=key)
+        assert (answer.http, answer.headers.get("Cache-Control")) == (http, caching), path
+    figures = await anyone.request("GET", "/debug/actors", headers=SECRET)
+    assert (figures.http, figures.headers.get("Cache-Control")) == (200, "no-store")
+
+
 async def test_no_answer_has_an_empty_header(user: Client, unique: str):
     await user.agent(f"{unique}-agent")
     hook = await user.request("POST", "/api/webhooks/endpoints", json={"url": "https://example.com/hook"})

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from tests.support.gateway import PASSWORD, Client, running
+from tests.support.haproxy import in_front_of
 
 _numbers = itertools.count(1)
 
 
 TRUSTED = "127.0.0.1,10.0.0.0/8,fd00::/8"
+OWN_ADDRESS = {"X-Forwarded-For": "198.51.100.77"}
 
 
 async def registers(client: Client, **headers: str) -> bool:
@@ -66,6 +68,21 @@ async def test_what_stands_left_of_the_first_untrusted_address_is_not_believed(g
     for spoofed in ("203.0.113.50", "10.0.0.1", "127.0.0.1", "unknown", "'; --"):
         assert not await registers(guarded, X_Forwarded_For=f"{spoofed}, 198.51.100.30")
     assert await registers(guarded, X_Forwarded_For="203.0.113.50")
+
+
+async def test_the_deployed_proxy_passes_on_no_clients_word_on_where_it_is_asked(guarded: Client):
+    user, spoofed = "named-by-nobody", "evil.example"
+    assert (await guarded.command("US_Create", vx={"name": user, "secret": PASSWORD}, headers=OWN_ADDRESS)).code == 0
+    await (await guarded.log_on(user)).agent("carded", access="public")
+    with in_front_of({"node": guarded.base}) as proxy:
+        for headers in (
+            {"X-Forwarded-Host": spoofed, "X-Forwarded-Proto": "https"},
+            {"Forwarded": f"host={spoofed};proto=https"},
+        ):
+            path = "/a2a/carded/.well-known/agent-card.json"  # caches share it
+            card = await Client(guarded.http, proxy.base).request("GET", path, headers=headers)
+            assert card.http == 200
+            assert card.body["supportedInterfaces"][0]["url"] == f"{proxy.base}/a2a/carded"
 
 
 async def test_without_trusted_proxies_the_headers_mean_nothing(tmp_path: Path):
