@@ -6,6 +6,7 @@ Unknown members are ignored, null is an absent member, and names may be written 
 import re
 from collections.abc import Mapping
 from datetime import datetime
+from functools import cache
 from typing import Any, cast
 
 from routes.a2a.errors import InvalidParams
@@ -18,7 +19,12 @@ _capital = re.compile(r"[A-Z]")
 def member(of: Members, name: str) -> Any:
     """Return a member by its name in camelCase, None if it is absent or null."""
     value = of.get(name)
-    return of.get(_capital.sub(lambda found: f"_{found[0].lower()}", name)) if value is None else value
+    return of.get(_as_in_the_proto(name)) if value is None else value
+
+
+@cache
+def _as_in_the_proto(name: str) -> str:
+    return _capital.sub(lambda found: f"_{found[0].lower()}", name)
 
 
 def text_at(of: Members, name: str, path: str = "", *, most: int = 256) -> str | None:

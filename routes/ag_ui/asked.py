@@ -7,6 +7,7 @@ from typing import Any, cast
 from ag_ui.core import (
     AssistantMessage,
     ContentPart,
+    Context,
     DeveloperMessage,
     Message,
     RunAgentInput,
@@ -14,17 +15,24 @@ from ag_ui.core import (
     TextPart,
     UserMessage,
 )
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from actors.calls.request import refusal_of
 from actors.conversations.place import Earlier
 from actors.errors import InvalidField, MissingField
+from actors.slices import Steps
 from routes.http.bodies import json_object
 from routes.http.exchange import Received
 
 MAX_CONTENT = 32_000
 """Characters of a message that is said to an agent."""
 
+MAX_PARTS = 256
+"""The largest number of parts of a message."""
+GROUP = 8
+"""Entries of a list that are validated in one go."""
+
+_LISTS = ("messages", "context")
 _NOT_USED = ("tools", "state", "forwardedProps")
 _SPEAKERS = ("user", "assistant", "system", "developer")
 _NOTHING = {"id": "", "role": "developer", "content": ""}
@@ -62,26 +70,35 @@ class Asked:
             raise InvalidField(f"Invalid value of {self.too_long}: it is longer than {MAX_CONTENT:,} characters.")
 
 
-def read(received: Received) -> Asked:
+def reading(received: Received) -> Steps[Asked]:
     """Read a body; members that are not used are ignored.
 
     Raises:
         MalformedBody, WrongMediaType: it is no JSON object.
         MissingField, InvalidField: a member is missing or wrong, or the gateway can't do what it asks for.
     """
-    body = _used(json_object(received.body, received.header("content-type"), len(received.body)))
-    if b"\\u0000" in received.body and _has_nul(body):
-        raise InvalidField("Invalid value of the body: a text must not contain NUL.")
+    body = json_object(received.body, received.header("content-type"), len(received.body))
+    yield
+    used = {name: value for name, value in body.items() if name not in _NOT_USED}
+    lists = {name: cast(list[Any], value) for name in _LISTS if isinstance(value := used.get(name), list)}
+    if isinstance(used.get("resume"), list):
+        used["resume"] = used["resume"][:1]  # any is refused
+    used |= dict.fromkeys(lists, ())
+    may_have_nul = b"\\u0000" in received.body
+    if may_have_nul and _has_nul(used):
+        raise _nul()
     try:
-        sent = RunAgentInput.model_validate(body)
+        sent = RunAgentInput.model_validate(used)
     except ValidationError as error:
-        raise refusal_of(error, body) from None
+        raise refusal_of(error, used) from None
+    messages: list[Message] = yield from _valid("messages", lists["messages"], may_have_nul)
+    context: list[Context] = yield from _valid("context", lists.get("context", []), may_have_nul)
     for name, id in (("threadId", sent.thread_id), ("runId", sent.run_id)):
         if not _ID.fullmatch(id):
             raise InvalidField(f"Invalid value of {name}: send 1 to 200 visible characters.")
     if sent.resume:
         raise InvalidField("Invalid value of resume: no run of this gateway waits for an answer; leave it out.")
-    before, last = sent.messages[:-1], sent.messages[-1] if sent.messages else None
+    before, last = messages[:-1], messages[-1] if messages else None
     if not isinstance(last, UserMessage):
         raise InvalidField("Invalid value of messages: the last one must be the user's, and is said to the agent.")
     text = _text(last.content, f"messages.{len(before)}.content")
@@ -90,25 +107,53 @@ def read(received: Received) -> Asked:
     if len(text) > MAX_CONTENT:
         raise InvalidField(f"Invalid value of messages: the last one is longer than {MAX_CONTENT:,} characters.")
     told = [message.content for message in before if isinstance(message, SystemMessage | DeveloperMessage)]
-    around = [f"{one.description}: {one.value}" for one in sent.context or ()]
+    around = [f"{one.description}: {one.value}" for one in context]
     instructions = tuple(text for text in (*told, *around) if text.strip())
-    earlier = _earlier(before)
+    earlier = yield from _earlier(before)
     said, ids = tuple(one for one, _, _ in earlier), tuple(id for _, id, _ in earlier)
     too_long = next((f"messages.{place}.content" for one, _, place in earlier if len(one.text) > MAX_CONTENT), None)
     return Asked(sent.thread_id, sent.run_id, sent.parent_run_id, text, last.id, said, ids, instructions, too_long)
 
 
-def _used(body: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what is not used, so that its shape is no matter: members, and of earlier messages all but texts."""
-    used = {name: value for name, value in body.items() if name not in _NOT_USED}
-    messages = body.get("messages")
-    if isinstance(messages, list) and messages:
-        *before, last = cast(list[Any], messages)
-        used["messages"] = [*map(_said, before), last]
-    return used
+class _Group(BaseModel):
+    """Some of the entries of a list, by their places in it."""
+
+    messages: dict[int, Message] = {}
+    context: dict[int, Context] = {}
+
+
+def _valid(name: str, sent: list[Any], may_have_nul: bool) -> Steps[list[Any]]:
+    """Validate a list of messages, of which but for the last only texts are used, or of the client's surroundings.
+
+    The whole list at once would block the loop: its models, and even more so an error for each of its entries.
+
+    Raises:
+        MissingField, InvalidField: an entry is wrong.
+    """
+    valid: list[Any] = []
+    for start in range(0, len(sent), GROUP):
+        group = dict(enumerate(sent[start : start + GROUP], start))
+        if name == "messages":
+            last = group.get(len(sent) - 1)
+            group = {place: _said(message) for place, message in group.items()}
+            if last is not None:
+                group[len(sent) - 1] = _with_few_parts(last)
+        if may_have_nul and _has_nul(group):
+            raise _nul()
+        try:
+            valid += getattr(_Group.model_validate({name: group}), name).values()
+        except ValidationError as error:
+            raise refusal_of(error, {name: group}) from None
+        yield
+    return valid
+
+
+def _nul() -> InvalidField:
+    return InvalidField("Invalid value of the body: a text must not contain NUL.")
 
 
 def _said(message: Any) -> Any:
+    """Leave out what is not used of an earlier message, so that its shape is no matter: all but a text."""
     if not isinstance(message, dict) or "role" not in message:
         return cast(Any, message)
     sent = cast(dict[str, Any], message)
@@ -118,14 +163,26 @@ def _said(message: Any) -> Any:
     content = said.get("content")
     if isinstance(content, list):
         said["content"] = [part for part in cast(list[Any], content) if not _is_no_text(part)]
-    return said
+    return _with_few_parts(said)
+
+
+def _with_few_parts(message: Any) -> Any:
+    """Return a message as it is.
+
+    Raises:
+        InvalidField: it has more parts than are validated in one go.
+    """
+    content = cast(dict[str, Any], message).get("content") if isinstance(message, dict) else None
+    if isinstance(content, list) and len(cast(list[Any], content)) > MAX_PARTS:
+        raise InvalidField(f"Invalid value of messages: one has more than {MAX_PARTS} parts.")
+    return cast(Any, message)
 
 
 def _is_no_text(part: Any) -> bool:
     return isinstance(part, dict) and cast(dict[str, Any], part).get("type") != "text"
 
 
-def _earlier(messages: list[Message]) -> list[tuple[Earlier, str, int]]:
+def _earlier(messages: list[Message]) -> Steps[list[tuple[Earlier, str, int]]]:
     """Return the messages of users and agents that have a text; tools' and others' have no place in a conversation.
 
     Beside each stand the client's own id of it, if it is a user's, and its place among `messages`.
@@ -137,6 +194,8 @@ def _earlier(messages: list[Message]) -> list[tuple[Earlier, str, int]]:
             found.append((Earlier("user", text), message.id, place))
         elif isinstance(message, AssistantMessage) and message.content:
             found.append((Earlier("agent", message.content), "", place))
+        if place % GROUP == 0:
+            yield
     return [(one, id, place) for one, id, place in found if one.text.strip()]
 
 

@@ -16,6 +16,7 @@ from actors.commands.runs import follow_run
 from actors.commands.talk import talk
 from actors.conversations.conversation import RunBegun
 from actors.errors import ServiceError
+from actors.slices import sliced
 from routes.ag_ui.threads import GO_ON, name_of, saying_of, turn_to_say, under_way
 from routes.doors.door import Door, Refusal
 from routes.gateway.route import Route, RouteCall, RouteReply
@@ -48,9 +49,9 @@ async def parse(received: Received) -> "Asked":
     """
     if "routes.ag_ui.asked" not in sys.modules:
         await asyncio.to_thread(importlib.import_module, "routes.ag_ui.asked")
-    from routes.ag_ui.asked import read  # noqa: PLC0415 - see above
+    from routes.ag_ui.asked import reading  # noqa: PLC0415 - see above
 
-    return read(received)
+    return await sliced(reading(received))
 
 
 async def run_agent(request: RouteCall) -> RouteReply:

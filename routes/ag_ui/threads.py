@@ -13,7 +13,7 @@ from actors.agents.messages import of_another_agent, require_answering
 from actors.calls.conversation_targets import own_conversation
 from actors.commands.conversations import forked
 from actors.commands.runs import keyed_run
-from actors.commands.talk import KEY_MS, Saying, key_digest
+from actors.commands.talk import IMPORTED, KEY_MS, Saying, key_digest
 from actors.conversations.place import RunKey
 from actors.conversations.stored import from_row
 from actors.engines.options import EngineOptions
@@ -96,7 +96,8 @@ async def saying_of(call: Call, agent: AgentRow, asked: Asked, name: str) -> Asy
 
 def _earlier_names(call: Call, agent: AgentRow, asked: Asked) -> tuple[str, ...]:
     """Name the messages that a new thread begins with, so that each of the user's is found when it is edited."""
-    return tuple([id and name_of(call, agent, asked, id) for id in asked.earlier_ids])
+    ids, left_out = asked.earlier_ids, max(len(asked.earlier_ids) - IMPORTED, 0)
+    return ("",) * left_out + tuple([id and name_of(call, agent, asked, id) for id in ids[left_out:]])
 
 
 async def under_way(call: Call, key: RunKey) -> Run | None:
