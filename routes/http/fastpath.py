@@ -22,6 +22,7 @@ from routes.http.background import BackgroundTasks
 from routes.http.connections import Connections
 from routes.http.head import BadHead, read_head
 from routes.http.ready_answers import ReadyAnswers
+from routes.http.slow_reader import SlowReader
 from routes.http.strict_http import StrictHttp
 
 UNUSUAL = frozenset(("transfer-encoding", "content-encoding", "expect", "upgrade", "origin"))
@@ -55,6 +56,7 @@ class FastPath(_Connection):
         "_ready",
         "_routes",
         "_serving",
+        "_slow_reader",
         "_work",
         "fresh",
     )
@@ -69,6 +71,7 @@ class FastPath(_Connection):
         self._caller: str | None = None  # the caller that the connection is counted for
         self._serving: Coroutine[Any, Any, HttpAnswer | None] | None = None
         self._ready: ReadyAnswers = self.app.ctx.ready_answers
+        self._slow_reader: SlowReader | None = None  # while more waits to be sent than the transport wants to hold
         self._arriving = False  # its request is served in the very step in which it has arrived
         self._gone = False  # the client has closed the connection
         self.fresh = True  # nothing has arrived yet
@@ -104,8 +107,25 @@ class FastPath(_Connection):
         finally:
             self._arriving = False
 
+    def pause_writing(self) -> None:
+        """Look from now on whether the client reads its answers."""
+        _Connection.pause_writing(self)
+        self._slow_reader = SlowReader(self.loop, self.transport)
+        self._slow_reader.begin()
+
+    def resume_writing(self) -> None:
+        """Go on without looking, because the client has read nearly all."""
+        _Connection.resume_writing(self)
+        self._end_looking()
+
+    def _end_looking(self) -> None:
+        if self._slow_reader is not None:
+            self._slow_reader.end()
+            self._slow_reader = None
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Continue the current request without writing, because a command may have steps after its commit."""
+        self._end_looking()
         if self._caller is None:
             return  # it was refused
         self._connections.release(self._caller)

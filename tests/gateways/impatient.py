@@ -1,13 +1,13 @@
 """The scripted gateway with time-outs of TEST_TIMEOUT_S seconds for arriving requests and idle connections.
 
-Its streams are silent for a tenth of a second at most.
+So it has for clients that don't read. Its streams are silent for a tenth of a second at most.
 """
 
 import os
 from dataclasses import replace
 
 from routes.app import HttpOptions
-from routes.http import event_stream
+from routes.http import event_stream, slow_reader
 from tests.gateways.parts import serve
 from tests.gateways.scripted import scripted
 
@@ -19,4 +19,5 @@ def impatient(options: HttpOptions) -> HttpOptions:
 
 if __name__ == "__main__":
     event_stream.SILENT_S = 0.1
+    slow_reader.WAIT_S = float(os.environ["TEST_TIMEOUT_S"])
     serve(engine=scripted, http=impatient)

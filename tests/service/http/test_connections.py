@@ -201,3 +201,23 @@ async def test_connections_that_come_at_once_are_all_served_while_the_first_ones
         await asyncio.wait_for(asyncio.gather(*asking), 30)
     # accepted one by one, the first would have about as many answers as there are connections
     assert max(answers) < many / 2
+
+
+LARGE = b"GET /api/tps/openapi.json HTTP/1.1\r\nHost: gateway\r\n\r\n"
+MANY = 30
+"""Large answers that no socket holds together."""
+
+
+@pytest.mark.parametrize("pause_s", [5.0, 0.02])
+async def test_a_client_that_does_not_read_is_cut_off_and_a_slow_one_is_not(impatient: GatewayProcess, pause_s: float):
+    async with impatient.client() as client, connected(impatient.base) as (reader, writer):
+        size = len(await (await client.http.get(f"{impatient.base}/api/tps/openapi.json")).read())
+        writer.write(LARGE * (MANY - 1) + LARGE.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+        received = 0
+        await asyncio.sleep(pause_s)
+        async with asyncio.timeout(60):
+            with suppress(ConnectionError):
+                while piece := await reader.read(65_536):
+                    received += len(piece)
+                    await asyncio.sleep(min(pause_s, 0.02))
+        assert (received > size * MANY) == (pause_s < 1)
