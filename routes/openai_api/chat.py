@@ -1,7 +1,8 @@
 """POST /v1/chat/completions."""
 
+from actors.slices import sliced
 from routes.gateway.route import RouteCall, RouteReply
-from routes.http.bodies import json_object
+from routes.http.bodies import json_object, next_turn
 from routes.http.exchange import Received
 from routes.openai_api.completions import Chunks, completion
 from routes.openai_api.models import agent_id_of
@@ -11,14 +12,15 @@ from routes.openai_api.saying import answered_by, headers_of, require_possible, 
 from routes.openai_api.streaming import StreamedAnswer
 
 
-def parse_chat(received: Received) -> Asked:
+async def parse_chat(received: Received) -> Asked:
     """Check the body of a chat completion.
 
     Raises:
         ServiceError: it is not JSON, or a member is missing, wrong or unsupported.
     """
     body = json_object(received.body, received.header("content-type"), len(received.body))
-    return read_chat(body, received.header(CONVERSATION_ID))
+    await next_turn(received.body)
+    return await sliced(read_chat(body, received.header(CONVERSATION_ID)))
 
 
 async def create_chat_completion(request: RouteCall) -> RouteReply:

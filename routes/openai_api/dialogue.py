@@ -1,11 +1,14 @@
-"""The messages of a request: what is said now, what was said before, and instructions."""
+"""The messages of a request: what is said now, what was said before, and instructions.
 
-from collections.abc import Iterable
+They are read in slices, because a body may have a hundred thousand of them, or of parts of one.
+"""
+
 from typing import Any, NamedTuple, cast
 
 from msgspec import Struct, structs
 
 from actors.conversations.place import Earlier
+from actors.slices import Steps
 from routes.openai_api.members import MAX_TEXT, Members, checked_text, members, missing, wrong_type
 from routes.openai_api.refusals import TOO_LONG, BadRequest, unsupported
 
@@ -16,6 +19,9 @@ _LEFT_OUT_ITEMS = ("_call", "_output", "reasoning")
 _REFERENCE = "item_reference"
 CALL = "fc_"
 """How the ids of calls of functions begin, which are left out as the calls themselves are."""
+
+_GROUP = 64
+"""Messages or parts that are read in one go."""
 
 _TEXT_PARTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 """The types of parts with a text, and the member that has it."""
@@ -42,7 +48,7 @@ class Dialogue(Struct, frozen=True):
     silent: int = 0
 
 
-def chat_dialogue(body: Members) -> Dialogue:
+def chat_dialogue(body: Members) -> Steps[Dialogue]:
     """Read `messages` of a chat completion.
 
     Raises:
@@ -51,10 +57,10 @@ def chat_dialogue(body: Members) -> Dialogue:
     sent = body.items("messages")
     if not sent:
         raise missing("messages")
-    return _plain_dialogue(sent) or _dialogue("messages", sent)
+    return (yield from _plain_dialogue(sent)) or (yield from _dialogue("messages", sent))
 
 
-def input_dialogue(body: Members) -> Dialogue:
+def input_dialogue(body: Members) -> Steps[Dialogue]:
     """Read `instructions` and `input` of a response: a text, or items.
 
     Raises:
@@ -70,16 +76,18 @@ def input_dialogue(body: Members) -> Dialogue:
     if not sent:
         raise missing("input")
     items = cast(list[Any], sent)
-    read = _plain_dialogue(items) or _dialogue("input", items)
+    read = (yield from _plain_dialogue(items)) or (yield from _dialogue("input", items))
     return structs.replace(read, instructions=before + read.instructions)
 
 
-def _plain_dialogue(sent: list[Any]) -> Dialogue | None:
+def _plain_dialogue(sent: list[Any]) -> Steps[Dialogue | None]:
     """Read messages that have a role and a text and nothing else, as most have; None if one needs a closer look."""
     said: list[Earlier] = []
     instructions: list[str] = []
     role = None
-    for message in sent:
+    for at, message in enumerate(sent, 1):
+        if at % _GROUP == 0:
+            yield
         if not isinstance(message, dict):
             return None
         pairs = cast(dict[str, Any], message)
@@ -101,14 +109,17 @@ def _plain_dialogue(sent: list[Any]) -> Dialogue | None:
     return Dialogue(said.pop().text, tuple(said), tuple(instructions))
 
 
-def _dialogue(param: str, sent: list[Any]) -> Dialogue:
-    messages = [members(message, f"{param}[{at}]") for at, message in enumerate(sent)]
-    _require_the_users(messages[-1], param)
+def _dialogue(param: str, sent: list[Any]) -> Steps[Dialogue]:
+    last = members(sent[-1], f"{param}[{len(sent) - 1}]")
+    _require_the_users(last, param)
     instructions: list[str] = []
     earlier: list[Earlier] = []
     references: list[Reference] = []
     silent = 0
-    for message in messages[:-1]:
+    for at, item in enumerate(sent[:-1]):
+        if at % _GROUP == 0:
+            yield
+        message = members(item, f"{param}[{at}]")
         if param == "input" and message.text("type") == _REFERENCE:
             references.append(Reference(message.required_text("id"), len(earlier), message.path("id")))
             silent += references[-1].id.startswith(CALL)
@@ -119,7 +130,7 @@ def _dialogue(param: str, sent: list[Any]) -> Dialogue:
         role = message.required_text("role")
         if role in _LEFT_OUT:
             continue
-        text = _text_of(message)
+        text = yield from _text_of(message)
         if role in _INSTRUCTING:
             instructions.append(text)
         elif role in ("user", "assistant"):
@@ -130,7 +141,7 @@ def _dialogue(param: str, sent: list[Any]) -> Dialogue:
         else:
             path = message.path("role")
             raise BadRequest(f"Invalid value of {path}: send system, developer, user, assistant or tool.", path)
-    said = _said(_text_of(messages[-1]), messages[-1].path("content"))
+    said = _said((yield from _text_of(last)), last.path("content"))
     instructing = tuple([text for text in instructions if text.strip()])
     return Dialogue(said, tuple(earlier), instructing, tuple(references), silent)
 
@@ -171,7 +182,7 @@ def _is_message(item: Members) -> bool:
     raise unsupported(item.path("type"), f"an item of type {kind[:80]} can't be sent; send messages.")
 
 
-def _text_of(message: Members) -> str:
+def _text_of(message: Members) -> Steps[str]:
     """Return the text of a message, with its parts joined.
 
     Raises:
@@ -184,14 +195,17 @@ def _text_of(message: Members) -> str:
         return checked_text(content, path)
     if not isinstance(content, list):
         raise wrong_type(path, "a string or an array of parts")
-    text = "".join(_parts(cast(list[Any], content), path))
+    text = "".join((yield from _texts_of(cast(list[Any], content), path)))
     if len(text) > MAX_TEXT:
         raise BadRequest(f"{path} has {len(text):,} characters, and {MAX_TEXT:,} are allowed.", path, TOO_LONG)
     return text
 
 
-def _parts(content: list[Any], path: str) -> Iterable[str]:
-    for at, sent in enumerate(content):
+def _texts_of(parts: list[Any], path: str) -> Steps[list[str]]:
+    texts: list[str] = []
+    for at, sent in enumerate(parts):
+        if at % _GROUP == 0:
+            yield
         part = members(sent, f"{path}[{at}]")
         kind = part.required_text("type")
         member = _TEXT_PARTS.get(kind)
@@ -200,4 +214,5 @@ def _parts(content: list[Any], path: str) -> Iterable[str]:
         text = part.text(member)
         if text is None:
             raise missing(part.path(member))
-        yield text
+        texts.append(text)
+    return texts

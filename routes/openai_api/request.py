@@ -7,6 +7,7 @@ from msgspec import Struct, structs
 
 from actors.conversations.place import Earlier
 from actors.engines.options import EngineOptions
+from actors.slices import Steps
 from routes.openai_api.dialogue import Reference, chat_dialogue, input_dialogue
 from routes.openai_api.members import Members, missing, wrong_type
 from routes.openai_api.options import (
@@ -67,7 +68,7 @@ class Asked(Struct, frozen=True):
     silent: int = 0
 
 
-def read_chat(sent: Mapping[str, Any], header: str | None) -> Asked:
+def read_chat(sent: Mapping[str, Any], header: str | None) -> Steps[Asked]:
     """Check the body of a chat completion.
 
     Args:
@@ -79,7 +80,7 @@ def read_chat(sent: Mapping[str, Any], header: str | None) -> Asked:
     """
     body = Members(sent)
     model = body.required_text("model")
-    dialogue = chat_dialogue(body)
+    dialogue = yield from chat_dialogue(body)
     metadata, once = metadata_of(body), _is_once(body, model)
     named, param = _by_metadata_or_header(model, metadata, header)
     _require_stored(once, named, param)
@@ -120,7 +121,7 @@ def _with_options(asked: Asked, body: Members) -> Asked:
     )
 
 
-def read_response(sent: Mapping[str, Any], header: str | None) -> Asked:
+def read_response(sent: Mapping[str, Any], header: str | None) -> Steps[Asked]:
     """Check the body of a response; see `read_chat`.
 
     Raises:
@@ -128,7 +129,7 @@ def read_response(sent: Mapping[str, Any], header: str | None) -> Asked:
     """
     body = Members(sent)
     model = body.required_text("model")
-    dialogue = input_dialogue(body)
+    dialogue = yield from input_dialogue(body)
     require_plain_answer(body)
     if body.any("prompt") is not None:
         raise unsupported("prompt", "this gateway has no stored prompts; send instructions.")

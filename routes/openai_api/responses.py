@@ -15,10 +15,11 @@ from actors.conversations.ids import number_of, run_of
 from actors.engines.options import estimated_usage
 from actors.engines.turn import Reply
 from actors.errors import MessageKept, NotFound, ServiceError
+from actors.slices import sliced
 from persistence import deleted_responses, run_keys
 from persistence.store import FOREIGN_KEY, Unit
 from routes.gateway.route import RouteCall, RouteReply
-from routes.http.bodies import json_object
+from routes.http.bodies import json_object, next_turn
 from routes.http.exchange import Received
 from routes.openai_api.answers import Answered, Heading, message_of_response, unique_part
 from routes.openai_api.errors import GO_ON
@@ -32,14 +33,15 @@ from routes.openai_api.saying import answered_by, headers_of, require_possible, 
 from routes.openai_api.streaming import StreamedAnswer
 
 
-def parse_response(received: Received) -> Asked:
+async def parse_response(received: Received) -> Asked:
     """Check the body of a response.
 
     Raises:
         ServiceError: it is not JSON, or a member is missing, wrong or unsupported.
     """
     body = json_object(received.body, received.header("content-type"), len(received.body))
-    return read_response(body, received.header(CONVERSATION_ID))
+    await next_turn(received.body)
+    return await sliced(read_response(body, received.header(CONVERSATION_ID)))
 
 
 async def create_response(request: RouteCall) -> RouteReply:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from actors.conversations.place import Earlier
 from actors.engines.options import EngineOptions
+from actors.slices import whole
 from routes.openai_api.refusals import BadRequest, error_object
 from routes.openai_api.request import Asked, read_chat, read_response
 
@@ -17,11 +18,11 @@ FLAT = {"type": "function", "name": "look", "parameters": {"type": "object"}}
 
 
 def chat(header: str | None = None, **members: Any) -> Asked:
-    return read_chat({"model": "scout", "messages": [USER], **members}, header)
+    return whole(read_chat({"model": "scout", "messages": [USER], **members}, header))
 
 
 def response(header: str | None = None, **members: Any) -> Asked:
-    return read_response({"model": "scout", "input": "How far is the Moon?", **members}, header)
+    return whole(read_response({"model": "scout", "input": "How far is the Moon?", **members}, header))
 
 
 def parts(*texts: str) -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""No request of AG-UI or A2A blocks the loop with a list of very many entries."""
+"""No request of an open protocol blocks the loop with a list of very many entries."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -9,6 +9,7 @@ import pytest
 from tests.support.gateway import Client
 from tests.support.longest_step import Stepped, stepped
 
+CHAT, RESPONSES = "/v1/chat/completions", "/v1/responses"
 LONG = 1_000_000
 """Bytes of a list, just below the limit of bodies."""
 
@@ -19,7 +20,7 @@ async def loop(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Steppe
     async with stepped(tmp_path_factory.mktemp("lists")) as loop:
         async with loop.gateway.client() as client:
             warm = await client.register("warm-user")
-            for path in ("/ag-ui/none", "/a2a/none/message:send"):
+            for path in ("/ag-ui/none", "/a2a/none/message:send", CHAT, RESPONSES):
                 await warm.request("POST", path, json={}, headers={"A2A-Version": "1.0"})
         yield loop
 
@@ -31,6 +32,7 @@ def filled(body: bytes, *entries: Any) -> bytes:
 
 
 AG_UI = b'{"threadId": "t", "runId": "r", "messages": '
+PLAIN = {"role": "user", "content": "a"}
 SAID = {"id": "1", "role": "user", "content": "a"}
 LISTS: dict[str, tuple[str, bytes]] = {
     "messages of AG-UI": ("/ag-ui/none", filled(AG_UI + b'"..."}', SAID)),
@@ -44,6 +46,13 @@ LISTS: dict[str, tuple[str, bytes]] = {
         "/a2a/none/message:send",
         filled(b'{"message": {"messageId": "m", "role": "ROLE_USER", "parts": "..."}}', {"text": "a"}),
     ),
+    "messages of a completion": (CHAT, filled(b'{"model": "none", "messages": "..."}', PLAIN)),
+    "messages with a name": (CHAT, filled(b'{"model": "none", "messages": "..."}', PLAIN | {"name": "ada"})),
+    "parts of a completion": (
+        CHAT,
+        filled(b'{"model": "none", "messages": [{"role": "user", "content": "..."}]}', {"type": "text", "text": "a"}),
+    ),
+    "items of a response": (RESPONSES, filled(b'{"model": "none", "input": "..."}', PLAIN | {"type": "message"})),
 }
 
 
@@ -56,7 +65,9 @@ async def test_a_long_list_holds_up_nobody(loop: Stepped, unique: str, path: str
         headers = {"Content-Type": "application/json", "A2A-Version": "1.0"}
 
         async def sent() -> None:
-            answer = await user.request("POST", path.replace("none", agent), data=body, headers=headers)
+            answer = await user.request(
+                "POST", path.replace("none", agent), data=body.replace(b"none", agent.encode()), headers=headers
+            )
             assert answer.http in (200, 400)
 
         await loop.is_never_held_up(sent)
