@@ -10,9 +10,9 @@ weighs most: in the text itself, in a part beside it, or anywhere in the same wh
 with a question counts for the next nearly as much, whether it has the words or they came before: "There is a parrot." -
 "How old?" - "Eleven."
 Then the texts are raised that hold the kind of answer which the question asks for, or that someone says whom it names,
-and those that end with a question are lowered. The constants are tuned on the development half of bench/dialogues
-(docs/performance.md, "Recall"); those of neighbours and of speakers also with three other dialogues in view, and
-confirmed by a fourth (docs/decisions, "answers are found by what came before their questions").
+and those with a question are lowered, most if they end with it. The constants are tuned on the development half of
+bench/dialogues (docs/performance.md, "Recall"); those of neighbours and of speakers also with three other dialogues in
+view, and confirmed by a fourth (docs/decisions, "answers are found by what came before their questions").
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ from math import log
 
 from msgspec import Struct
 
-from actors.text.answer_kinds import ASKS, DATE, NUMBER, ONESELF
+from actors.text.answer_kinds import ASKED, ASKS, DATE, NUMBER, ONESELF
 
 K1 = 1.2
 B = 0.4
@@ -70,10 +70,13 @@ HOLDS_ANSWER = {NUMBER: 1.5, DATE: 1.3, ONESELF: 1.3}
 SPOKEN = 1.5
 """What the score of a text is multiplied by that is said by someone whom the question names."""
 
-OF_QUESTIONS = 0.6
-"""What the score of a text is multiplied by that ends with a question."""
+WITH_QUESTION = 0.92
+"""What the score of a text is multiplied by that has a question in it: less than `AFTER_QUESTION`."""
 
-_FACTORS = {ASKS: OF_QUESTIONS, **HOLDS_ANSWER}
+ENDS_ASKING = 0.65
+"""What it is multiplied by, besides, if it ends with the question."""
+
+_FACTORS = {ASKED: WITH_QUESTION, ASKS: ENDS_ASKING, **HOLDS_ANSWER}
 
 Gains = dict[str, float]
 """The terms of a question that count for a text, each with its contribution to the text's score."""
@@ -152,12 +155,12 @@ def factors(
 
     Args:
         raising: the kinds of answers that the question asks for, and the terms of speakers whom it names.
-        having: the texts that hold a kind of answer, that someone says, or that end with a question.
+        having: the texts that hold a kind of answer, that someone says, or that ask.
         numbers: the texts that were found.
     """
     found: dict[int, float] = {}
     spoken: set[int] = set()
-    for term in (ASKS, *raising):
+    for term in (ASKED, ASKS, *raising):
         if term not in having:
             continue
         some = numbers & having[term]

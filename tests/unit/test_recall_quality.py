@@ -112,6 +112,14 @@ def test_a_text_that_ends_with_a_question_comes_after_one_that_answers():
         assert ranked("What did Ada paint?", asks, answers) == [answers, asks]
 
 
+def test_what_comes_after_a_turn_that_asks_and_says_more_ranks_before_it():
+    turns = ("Bao: What was the landlord called? It slipped my mind.", "Ada: Evaristo, from Huesca.", "Bao: Right.")
+    index = Index()
+    for part, text in enumerate(turns, 1):
+        index.add(part, whole(memory_terms(f"talk/{part}", text)), "talk", part)
+    assert [one.number for one in best(index, "What was the landlord called?")][:2] == [2, 1]
+
+
 def test_what_comes_after_a_question_is_found_by_its_words_more_than_after_a_statement():
     def told(before: str) -> float:
         index = Index()
