@@ -54,7 +54,7 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[str, str]:
         if not re.fullmatch(rf"{SQLITE}[^?#\0]*[^?#/\0]|{POSTGRES}[^/\s]*/[^/\s?#]+(\?\S*)?", url):
             parser.error(f"{name} is no URL of a database; write sqlite:///path or postgresql://user@host/database")
     if source.startswith(SQLITE) == target.startswith(SQLITE):
-        parser.error("FROM and TO are the same kind of database; copy with sqlite3's .backup, or with pg_dump")
+        parser.error("FROM and TO are the same kind of database; copy with sqlite3's VACUUM INTO, or with pg_dump")
     return source, target
 
 
