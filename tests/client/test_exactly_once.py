@@ -249,3 +249,12 @@ def test_a_retry_after_is_waited_for_and_a_long_one_is_raised() -> None:
     assert (error.retry_after, error.request_id, error.note) == (3600, "r-12345678", "No.")
     assert isinstance(refusal(500, {}, status(5000, 500)), GatewayError)
     assert isinstance(refusal(502, {}, "<html>"), UnexpectedAnswer)
+
+
+@pytest.mark.parametrize(
+    ("http", "said"), [(503, "a proxy that has no gateway"), (404, "is this a gateway's address?")]
+)
+def test_the_error_tells_a_proxy_without_a_gateway_from_another_address(http: int, said: str) -> None:
+    error = refusal(http, {}, "<html>")
+    assert isinstance(error, UnexpectedAnswer)
+    assert said in str(error)

@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import aiohttp
 import pytest
 
 from tests.support.gateway import PASSWORD, Client
 from tests.support.haproxy import in_front_of
+from tests.support.nats import free_port
 from tests.support.nodes import Nodes
 from tests.support.roaming import Entries
 from tests.support.wire import events_of, streamed
@@ -97,3 +99,13 @@ async def test_haproxy_tells_users_apart_by_every_kind_of_credential(entries: En
                 async with client.http.get(f"{proxy.base}/api/skills", headers=headers) as answer:
                     assert answer.status == 200, await answer.text()
             assert forwarded(nodes) - before <= 1
+
+
+async def test_haproxy_without_a_gateway_answers_as_one_that_can_t_so_clients_try_again():
+    gone = f"http://127.0.0.1:{free_port()}"
+    with in_front_of({f"node{number}": gone for number in range(3)}) as proxy:
+        async with aiohttp.ClientSession() as http, http.post(f"{proxy.base}/demo/v1/Svc/tps", json={}) as answer:
+            assert (answer.status, answer.headers["Retry-After"]) == (503, "1")
+            status = (await answer.json())["status"]
+            assert (status["success"], status["internal_code"], status["http_code"]) == (False, 5003, 503)
+            assert "not done; try again" in status["note"]
