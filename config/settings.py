@@ -108,7 +108,9 @@ class Settings(BaseModel):
         " separated by commas",
     )
     console_enabled: Flag = True
-    operators: Names = Field((), description="names of users, separated by commas")
+    operators: Names = Field(
+        (), description="names of users, separated by commas: 3 to 64 letters, digits, '_', '-' or '.' each"
+    )
     default_plan: Literal["free", "builder", "scale", "enterprise"] = Field(
         "free", description="free, builder, scale or enterprise"
     )

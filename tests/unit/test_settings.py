@@ -182,6 +182,7 @@ BAD: list[tuple[str, str, str]] = [
     ("PARLEY_CORS_ORIGINS", "app.example.org", "origins such as"),
     ("PARLEY_OPERATORS", "lovelace,", "names of users, separated by commas"),
     ("PARLEY_OPERATORS", "ada lovelace", "names of users"),
+    ("PARLEY_OPERATORS", "ab", "3 to 64 letters"),
     ("PARLEY_DEFAULT_PLAN", "gold", "free, builder, scale or enterprise"),
     ("PARLEY_SESSION_TTL_S", "0", "seconds, 1 to 315360000"),
     ("PARLEY_MAX_BODY_BYTES", "0", "bytes, 1 to 1073741824"),
