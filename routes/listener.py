@@ -60,7 +60,8 @@ class Listener:
         self._server = server
         self._others = others
         self._connection = connection
-        self._listening = listening
+        # Made now: the kernel resets waiting connections once no descriptor is left, and a stop may find none free.
+        self._kept = listening.dup()
         self._work: BackgroundTasks = app.ctx.work
         self._connections: Connections = app.ctx.connections
         self._host = host
@@ -124,11 +125,10 @@ class Listener:
         server = self._server
         await server.before_stop()
         self._connections.ending = True
-        kept = self._listening.dup()  # the kernel resets waiting connections once no descriptor is left
         for other in self._others:
             other.close()
         closed = server.close()
-        await asyncio.gather(*map(self._serve, _accepted_before_closing(kept)))
+        await asyncio.gather(*map(self._serve, _accepted_before_closing(self._kept)))
         deadline = monotonic() + grace_s
         first_by = monotonic() + FIRST_REQUEST_S
         while (server.connections or self._work) and monotonic() < deadline:

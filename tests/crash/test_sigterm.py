@@ -1,7 +1,9 @@
 """An orderly stop: current requests are answered, and exactly the acknowledged changes are stored."""
 
 import asyncio
+import os
 import re
+import resource
 import signal
 from contextlib import AsyncExitStack, suppress
 from itertools import cycle
@@ -65,6 +67,20 @@ async def test_a_stop_under_load_answers_what_is_under_way_and_stores_what_it_ac
         clients.meet(gateway)
         await clients.verify()
         print(f"{clients.acknowledged} messages acknowledged")  # noqa: T201
+
+
+async def test_a_stop_that_finds_no_free_file_descriptor_ends_and_stores_all(tmp_path: Path):
+    async with running(tmp_path / "data", PARLEY_DEFAULT_PLAN="enterprise") as gateway, gateway.client() as client:
+        user = await client.register("ada")
+        assert gateway.process is not None
+        used = len(os.listdir(f"/proc/{gateway.process.pid}/fd"))
+        resource.prlimit(gateway.process.pid, resource.RLIMIT_NOFILE, (used, used))
+        (await user.command("AP_Create", vx={"name": "scout", "description": "Finds."})).ok()
+        tell(gateway, signal.SIGTERM)
+        assert await ended(gateway) == 0
+        await gateway.start()
+        user.base = gateway.base
+        (await user.command("AP_Read", target={"agent": "scout"})).ok()
 
 
 async def test_stops_under_load_one_after_another_lose_nothing(tmp_path: Path):
