@@ -14,6 +14,8 @@ from actors.wire import iso
 
 FLUSH_S = 0.1
 
+log = logging.getLogger("parley")
+
 Line = tuple[int, str, str, int, int, float, str | None, str]
 """Time (ms), request id, service or path, HTTP status, internal code, seconds, user, address."""
 
@@ -28,6 +30,7 @@ class AccessLog:
         self._stream = stream
         self._json = json
         self._lines: list[Line] = []
+        self._losing = False
 
     def write(
         self, request_id: str, what: str, status: int, code: int, seconds: float, user: str | None, address: str
@@ -46,8 +49,10 @@ class AccessLog:
         """Write the lines collected so far."""
         if self._lines and self._stream is not None:
             format_line = _as_json if self._json else _as_text
-            self._stream.write("".join([format_line(*line) for line in self._lines]))
-            self._stream.flush()
+            error = _written(self._stream, "".join([format_line(*line) for line in self._lines]))
+            if error is not None and not self._losing:
+                log.warning("lines of requests are lost because stdout takes none: %s", error)
+            self._losing = error is not None
         self._lines.clear()
 
 
@@ -108,24 +113,31 @@ def _valid(text: str) -> str:
 
 def tell(text: str, *, as_json: bool) -> None:
     """Print a message for the operator on stdout at any log level."""
-    _write(sys.stdout, json_line("info", "parley", text) if as_json else text)
+    _written(sys.stdout, f"{json_line('info', 'parley', text) if as_json else text}\n")
 
 
 def refuse(text: str, *, as_json: bool) -> int:
     """Print the reason of a refused start on stderr; return the exit status."""
-    _write(sys.stderr, json_line("error", "parley", text) if as_json else text)
+    _written(sys.stderr, f"{json_line('error', 'parley', text) if as_json else text}\n")
     return 2
 
 
-def _write(stream: TextIO, line: str) -> None:
-    stream.write(f"{line}\n")
-    stream.flush()
+def _written(stream: TextIO, text: str) -> OSError | None:
+    """Write a text; return the error if it is lost.
+
+    A full disk, or a reader that has gone, must not end the gateway.
+    """
+    try:
+        stream.write(text)
+        stream.flush()
+    except OSError as error:
+        return error
+    return None
 
 
 def log_what_nobody_catches() -> None:
     """Send warnings and uncaught exceptions to the log, because Python would write them to stderr unformatted."""
     logging.captureWarnings(True)
-    log = logging.getLogger("parley")
 
     def uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         log.critical("an exception that nothing caught", exc_info=(kind, error, trace))

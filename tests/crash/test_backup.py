@@ -30,7 +30,7 @@ async def test_a_backup_made_beside_chats_has_all_that_was_answered_before_it(tm
         await user.agent("scout")
         await reply_to(user, FACT)
         await talk(user, 300)
-        more = asyncio.create_task(talk(user, 3_000, first=1_000))
+        more = asyncio.create_task(talk(user, 100_000, first=1_000))
         await asyncio.sleep(0.2)
         await asyncio.to_thread(back_up, data / "parley.db", copy)
         assert not more.done(), "chats were stored meanwhile"
