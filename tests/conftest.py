@@ -1,5 +1,6 @@
 """Fixtures with pytest-sanic's names, over a real gateway on a real socket (docs/testing.md)."""
 
+import gc
 import itertools
 import signal
 from collections.abc import AsyncIterator
@@ -24,6 +25,9 @@ settings.load_profile("any pace")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Half a million objects of collected tests stay until the end, so the collector need not look at them again and again.
+gc.disable()
+
 OF_THE_OTHER_STORE = "sqlite" if ON_POSTGRES else "postgres"
 
 
@@ -34,6 +38,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if others:
         config.hook.pytest_deselected(items=others)
         items[:] = [item for item in items if item not in set(others)]
+
+
+def pytest_collection_finish() -> None:
+    """Begin to collect garbage, but none of what the collected tests hold."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")
