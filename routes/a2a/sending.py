@@ -18,6 +18,7 @@ from actors.conversations.conversation import RunBegun
 from actors.conversations.ids import number_of
 from actors.conversations.place import RunKey
 from actors.errors import NotFound, ServiceError
+from actors.slices import sliced
 from actors.webhooks.push import PushTarget
 from routes.a2a import tasks
 from routes.a2a.asked import STREAMED, Asked
@@ -57,7 +58,7 @@ async def _accepted(asked: Asked) -> MessageSent:
         TaskNotFound: it names a task that the caller doesn't have.
         UnsupportedOperation: it names one of the caller's tasks, none of which takes another message.
     """
-    sent = message_sent(asked.params)
+    sent = await sliced(message_sent(asked.params))
     if sent.task_id is not None:
         task = await asked.task(sent.task_id)
         if sent.context_id is not None and not await _is_context(asked, sent.context_id, task):

@@ -12,6 +12,7 @@ from actors import errors as service_errors
 from actors.commands.tasks import TaskView
 from actors.engines.message import Source, Utterance
 from actors.errors import MalformedBody, NoCredential, QuotaExceeded, ServiceError, UserSuspended
+from actors.slices import whole
 from actors.webhooks.push import PushTarget, TaskEnd
 from persistence.agents import AgentRow
 from routes.a2a import cards, errors, jsonrpc, requests, tasks
@@ -147,8 +148,12 @@ def test_a_card_that_is_known_need_not_be_sent(known: str | None, expected: bool
     assert cards.is_known('"x"', known) is expected
 
 
+def message_sent(params: dict[str, Any]) -> requests.MessageSent:
+    return whole(requests.message_sent(params))
+
+
 def test_members_may_be_named_as_in_the_proto_file():
-    read = requests.message_sent(
+    read = message_sent(
         {
             "message": {"message_id": "m1", "role": 1, "parts": [{"text": "a"}, {"text": "b"}], "context_id": "mine"},
             "configuration": {"return_immediately": True, "history_length": "3"},
@@ -171,15 +176,15 @@ def test_what_the_official_sdk_writes_is_read():
             ),
         )
     )
-    read = requests.message_sent(written)
+    read = message_sent(written)
     assert read.push == (None, "https://x.example/hook", "t", "Bearer", "c")
 
 
 def test_the_order_of_members_makes_no_other_request_but_a_value_does():
-    one = requests.message_sent(sent(configuration={"historyLength": 1}))
+    one = message_sent(sent(configuration={"historyLength": 1}))
     turned = dict(reversed(sent(configuration={"historyLength": 1}).items()))
-    assert requests.message_sent(turned).fingerprint == one.fingerprint
-    assert requests.message_sent(sent(configuration={"historyLength": 2})).fingerprint != one.fingerprint
+    assert message_sent(turned).fingerprint == one.fingerprint
+    assert message_sent(sent(configuration={"historyLength": 2})).fingerprint != one.fingerprint
 
 
 @pytest.mark.parametrize(
@@ -206,7 +211,7 @@ def test_the_order_of_members_makes_no_other_request_but_a_value_does():
 )
 def test_a_wrong_message_is_refused_by_the_path_of_its_fault(params: dict[str, Any], field: str):
     with pytest.raises(InvalidParams) as refused:
-        requests.message_sent(params)
+        message_sent(params)
     assert refused.value.field == field
 
 
@@ -223,13 +228,13 @@ def test_a_wrong_message_is_refused_by_the_path_of_its_fault(params: dict[str, A
 )
 def test_parts_that_are_no_text_are_refused(message: dict[str, Any]):
     with pytest.raises(ContentTypeNotSupported):
-        requests.message_sent(sent(message))
+        message_sent(sent(message))
 
 
 def test_a_client_that_takes_no_text_is_refused():
     with pytest.raises(ContentTypeNotSupported):
-        requests.message_sent(sent(configuration={"acceptedOutputModes": ["image/png"]}))
-    assert requests.message_sent(sent(configuration={"acceptedOutputModes": ["image/png", "text/plain"]})).text == "Hi"
+        message_sent(sent(configuration={"acceptedOutputModes": ["image/png"]}))
+    assert message_sent(sent(configuration={"acceptedOutputModes": ["image/png", "text/plain"]})).text == "Hi"
 
 
 @pytest.mark.parametrize("version", ["1.0", "1.0.1", " 1.0"])

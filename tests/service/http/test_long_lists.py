@@ -46,6 +46,13 @@ LISTS: dict[str, tuple[str, bytes]] = {
         "/a2a/none/message:send",
         filled(b'{"message": {"messageId": "m", "role": "ROLE_USER", "parts": "..."}}', {"text": "a"}),
     ),
+    "parts of A2A with their type": (
+        "/a2a/none/message:send",
+        filled(
+            b'{"message": {"messageId": "m", "role": "ROLE_USER", "parts": "..."}}',
+            {"text": "a", "mediaType": "text/plain"},
+        ),
+    ),
     "messages of a completion": (CHAT, filled(b'{"model": "none", "messages": "..."}', PLAIN)),
     "messages with a name": (CHAT, filled(b'{"model": "none", "messages": "..."}', PLAIN | {"name": "ada"})),
     "parts of a completion": (
