@@ -1,6 +1,7 @@
 """What a client of AG-UI asks for, read from its RunAgentInput."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -91,28 +92,74 @@ def reading(received: Received) -> Steps[Asked]:
         sent = RunAgentInput.model_validate(used)
     except ValidationError as error:
         raise refusal_of(error, used) from None
-    messages: list[Message] = yield from _valid("messages", lists["messages"], may_have_nul)
-    context: list[Context] = yield from _valid("context", lists.get("context", []), may_have_nul)
+    messages, around = _Messages(len(lists["messages"])), list[str]()
+    yield from _validated("messages", lists["messages"], may_have_nul, messages.take)
+    yield from _validated(
+        "context",
+        lists.get("context", []),
+        may_have_nul,
+        lambda _, one: around.append(f"{one.description}: {one.value}"),
+    )
     for name, id in (("threadId", sent.thread_id), ("runId", sent.run_id)):
         if not _ID.fullmatch(id):
             raise InvalidField(f"Invalid value of {name}: send 1 to 200 visible characters.")
     if sent.resume:
         raise InvalidField("Invalid value of resume: no run of this gateway waits for an answer; leave it out.")
-    before, last = messages[:-1], messages[-1] if messages else None
+    last = messages.last
     if not isinstance(last, UserMessage):
         raise InvalidField("Invalid value of messages: the last one must be the user's, and is said to the agent.")
-    text = _text(last.content, f"messages.{len(before)}.content")
+    text = _text(last.content, f"messages.{messages.count - 1}.content")
     if not text.strip():
         raise MissingField("missing messages content field: the last message has no text.")
     if len(text) > MAX_CONTENT:
         raise InvalidField(f"Invalid value of messages: the last one is longer than {MAX_CONTENT:,} characters.")
-    told = [message.content for message in before if isinstance(message, SystemMessage | DeveloperMessage)]
-    around = [f"{one.description}: {one.value}" for one in context]
-    instructions = tuple(text for text in (*told, *around) if text.strip())
-    earlier = yield from _earlier(before)
-    said, ids = tuple(one for one, _, _ in earlier), tuple(id for _, id, _ in earlier)
-    too_long = next((f"messages.{place}.content" for one, _, place in earlier if len(one.text) > MAX_CONTENT), None)
-    return Asked(sent.thread_id, sent.run_id, sent.parent_run_id, text, last.id, said, ids, instructions, too_long)
+    return Asked(
+        sent.thread_id,
+        sent.run_id,
+        sent.parent_run_id,
+        text,
+        last.id,
+        tuple(messages.earlier),
+        tuple(messages.earlier_ids),
+        (*messages.told, *around),
+        messages.too_long,
+    )
+
+
+class _Messages:
+    """What is used of the messages of a body, taken one by one: the last one, and of those before it their texts."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.last: Message | None = None
+        self.earlier: list[Earlier] = []
+        self.earlier_ids: list[str] = []
+        """The client's own ids of `earlier`; those of agents are empty."""
+        self.told: list[str] = []
+        self.too_long: str | None = None
+
+    def take(self, place: int, message: Message) -> None:
+        """Take the next message; tools' and others' have no place in a conversation."""
+        if place == self.count - 1:
+            self.last = message
+            return
+        path = f"messages.{place}.content"
+        match message:
+            case UserMessage():
+                one, id = Earlier("user", _text(message.content, path)), message.id
+            case AssistantMessage():
+                one, id = Earlier("agent", message.content or ""), ""
+            case SystemMessage() | DeveloperMessage():
+                if message.content.strip():
+                    self.told.append(message.content)
+                return
+            case _:
+                return
+        if one.text.strip():
+            self.earlier.append(one)
+            self.earlier_ids.append(id)
+            if self.too_long is None and len(one.text) > MAX_CONTENT:
+                self.too_long = path
 
 
 class _Group(BaseModel):
@@ -122,30 +169,30 @@ class _Group(BaseModel):
     context: dict[int, Context] = {}
 
 
-def _valid(name: str, sent: list[Any], may_have_nul: bool) -> Steps[list[Any]]:
+def _validated(name: str, sent: list[Any], may_have_nul: bool, take: Callable[[int, Any], None]) -> Steps[None]:
     """Validate a list of messages, of which but for the last only texts are used, or of the client's surroundings.
+
+    `take` gets each entry with its place.
 
     The whole list at once would block the loop: its models, and even more so an error for each of its entries.
 
     Raises:
         MissingField, InvalidField: an entry is wrong.
     """
-    valid: list[Any] = []
     for start in range(0, len(sent), GROUP):
         group = dict(enumerate(sent[start : start + GROUP], start))
         if name == "messages":
-            last = group.get(len(sent) - 1)
-            group = {place: _said(message) for place, message in group.items()}
-            if last is not None:
-                group[len(sent) - 1] = _with_few_parts(last)
+            last = len(sent) - 1
+            group = {at: _with_few_parts(one) if at == last else _said(one) for at, one in group.items()}
         if may_have_nul and _has_nul(group):
             raise _nul()
         try:
-            valid += getattr(_Group.model_validate({name: group}), name).values()
+            valid = _Group.model_validate({name: group})
         except ValidationError as error:
             raise refusal_of(error, {name: group}) from None
+        for place, entry in getattr(valid, name).items():
+            take(place, entry)
         yield
-    return valid
 
 
 def _nul() -> InvalidField:
@@ -180,23 +227,6 @@ def _with_few_parts(message: Any) -> Any:
 
 def _is_no_text(part: Any) -> bool:
     return isinstance(part, dict) and cast(dict[str, Any], part).get("type") != "text"
-
-
-def _earlier(messages: list[Message]) -> Steps[list[tuple[Earlier, str, int]]]:
-    """Return the messages of users and agents that have a text; tools' and others' have no place in a conversation.
-
-    Beside each stand the client's own id of it, if it is a user's, and its place among `messages`.
-    """
-    found: list[tuple[Earlier, str, int]] = []
-    for place, message in enumerate(messages):
-        if isinstance(message, UserMessage):
-            text = _text(message.content, f"messages.{place}.content")
-            found.append((Earlier("user", text), message.id, place))
-        elif isinstance(message, AssistantMessage) and message.content:
-            found.append((Earlier("agent", message.content), "", place))
-        if place % GROUP == 0:
-            yield
-    return [(one, id, place) for one, id, place in found if one.text.strip()]
 
 
 def _text(content: str | list[ContentPart], path: str) -> str:
