@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from typing import Any
 
 from playwright.async_api import Route, expect
 
@@ -52,6 +53,61 @@ async def test_an_agent_is_made_changed_and_destroyed(console: Console, user: Cl
     await confirm(page, "Destroy agent", typed=f"{name}.2")
     await says(page, f"{name}.2 was destroyed.")
     (await user.command("AP_Read", target={"agent": f"{name}.2"})).refused(3000, 404)
+
+
+async def test_a_form_that_is_sent_again_after_its_answer_was_lost_is_carried_out_once(
+    console: Console, user: Client, unique: str
+):
+    name = f"{unique}-once"
+    page = await console.window(user, "/console/agents")
+    await page.get_by_role("button", name="New agent").first.click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_label("Name", exact=True).fill(name)
+    await dialog.get_by_label("Description").fill("Made once")
+    lost: list[str | None] = []
+
+    async def lose_answer(asked: Route) -> None:
+        body: Any = asked.request.post_data_json
+        if body["service"] != "AP_Create":
+            return await asked.continue_()
+        lost.append(await asked.request.header_value("Idempotency-Key"))
+        await asked.fetch()
+        return await asked.abort()
+
+    await page.route("**/tps", lose_answer)
+    await dialog.get_by_role("button", name="Create").click()
+    await expect(dialog.get_by_role("alert")).to_contain_text("can't be reached")
+    assert (await user.command("AP_Read", target={"agent": name})).ok().profile[0]["state"] == "offline"
+    assert len(lost) > 1
+    assert len(set(lost)) == 1
+    await page.unroute_all(behavior="wait")
+    await dialog.get_by_role("button", name="Create").click()
+    await says(page, f"{name} was created and is online.")
+    await expect(page.get_by_role("heading", name=name, level=1)).to_be_visible()
+
+
+async def test_an_agent_that_was_made_but_not_logged_on_is_shown_with_the_reason(
+    console: Console, user: Client, unique: str
+):
+    name = f"{unique}-asleep"
+    page = await console.window(user, "/console/agents")
+    await page.get_by_role("button", name="New agent").first.click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_label("Name", exact=True).fill(name)
+    await dialog.get_by_label("Description").fill("Can't log on yet")
+
+    async def cut_off_log_on(asked: Route) -> None:
+        body: Any = asked.request.post_data_json
+        await (asked.abort() if body["service"] == "AP_LogOn" else asked.continue_())
+
+    await page.route("**/tps", cut_off_log_on)
+    await dialog.get_by_role("button", name="Create").click()
+    await says(page, f"{name} was created, but not logged on: The gateway can't be reached.")
+    await expect(page.get_by_role("heading", name=name, level=1)).to_be_visible()
+    await expect(dialog).to_be_hidden()
+    await page.unroute_all(behavior="wait")
+    await page.get_by_role("button", name="Log on").click()
+    await says(page, f"{name} is now online.")
 
 
 async def test_a_refusal_shows_the_gateway_s_note_and_keeps_what_was_typed(console: Console, user: Client, unique: str):

@@ -15,6 +15,7 @@ from tests.support.console import (
     Console,
     console_of,
     fits_its_width,
+    log_on,
     no_serious_violations,
     scroll_to_the_beginning,
 )
@@ -75,6 +76,36 @@ async def test_messages_that_wait_are_sent_though_their_user_looks_elsewhere(
     (tmp_path / "gate").touch()
     await expect(messages(page).nth(7)).to_contain_text("later-2")
     await expect(messages(page)).to_have_count(8)
+
+
+async def test_messages_that_wait_at_the_end_of_a_session_are_never_sent_as_another_user_s(
+    scripted: Console, scripted_server: GatewayProcess, talker: Client, unique: str, tmp_path: Path
+):
+    agent = f"{unique}-agent"
+    (await talker.command("AP_Modify", target={"agent": agent}, vx={"access": "public"})).ok()
+    page = await scripted.window(talker, f"/console/chat/{agent}")
+    await say(page, f"say:first wait:{tmp_path}/gate say:-late")
+    await expect(messages(page).nth(1)).to_contain_text("first")
+    await say(page, "say:second")
+    await page.get_by_role("button", name=f"User {talker.name}", exact=True).click()
+    await page.get_by_role("menuitem", name="Log off").click()
+    async with scripted_server.client() as nobody:
+        other = await nobody.register(f"{unique}-other")
+        await log_on(page, other.name)
+        await expect(page.get_by_text(f"Say something to {agent}")).to_be_visible()
+        (tmp_path / "gate").touch()
+        await say(page, "say:third")
+        await expect(messages(page).nth(1)).to_contain_text("third")
+        said = (await other.command("AP_History", target={"agent": agent})).ok().content
+        assert [message["content"] for message in said] == ["say:third", "third"]
+    await page.get_by_role("button", name=f"User {other.name}", exact=True).click()
+    await page.get_by_role("menuitem", name="Log off").click()
+    await log_on(page, talker.name)
+    await expect(messages(page).nth(1)).to_contain_text("first-late")
+    await expect(page.get_by_role("alert")).to_contain_text("Your session ended")
+    await page.get_by_role("button", name="Try again").click()
+    await expect(messages(page).nth(3)).to_contain_text("second")
+    await expect(messages(page)).to_have_count(4)
 
 
 async def test_a_reply_is_shown_as_it_is_written(scripted: Console, talker: Client, unique: str, tmp_path: Path):

@@ -6,17 +6,18 @@ export { ApiError };
 const PAGES = 10;
 const LARGEST_PAGE = 200;
 const READS = /_(Read|List|AgentList|History|Recall|Search|Sessions)$/;
+const SENT_AGAIN_MS = 600_000;
+
+/** The change whose answer was lost last, and no other was answered since: {change, key, at}. */
+let lost = null;
 
 /** Send a command to the bus, {target, vx, content, page}; returns the TPSResponse, throws ApiError. */
 export async function command(service, members = {}, { idempotencyKey, signal } = {}) {
-  const key = idempotencyKey ?? (READS.test(service) ? null : newKey());
-  const { bus } = session() ?? {};
-  return answered(await send("POST", bus ?? "/demo/v1/Svc/tps", {
-    body: { service, ...members },
-    headers: headersFor("POST", key),
-    signal,
-    again: true,
-  }));
+  const path = session()?.bus ?? "/demo/v1/Svc/tps";
+  const body = { service, ...members };
+  const act = async (key) => answered(await send("POST", path, { body, headers: headersFor("POST", key), signal, again: true }));
+  if (READS.test(service)) return act(null);
+  return idempotencyKey ? act(idempotencyKey) : once(JSON.stringify(body), act);
 }
 
 /** Read the first 2,000 rows of a list; returns the TPSResponse of each page. */
@@ -33,9 +34,26 @@ export async function pagesOf(service, target) {
 
 /** Call a route below /api or /debug; returns its decoded body, throws ApiError. Query members of null are left out. */
 export async function route(method, path, { query, body, idempotencyKey, signal } = {}) {
-  const key = idempotencyKey ?? (method === "POST" ? newKey() : null);
-  const again = method === "GET" || key !== null;
-  return answered(await send(method, withQuery(path, query), { body, headers: headersFor(method, key), signal, again }));
+  const act = async (key) => {
+    const again = method === "GET" || key !== null;
+    return answered(await send(method, withQuery(path, query), { body, headers: headersFor(method, key), signal, again }));
+  };
+  if (method !== "POST" || idempotencyKey) return act(idempotencyKey ?? null);
+  return once(JSON.stringify([path, query, body]), act);
+}
+
+/** Make a change with act(key); one that is sent again because its answer was lost keeps its key, and is made once. */
+async function once(change, act) {
+  const isAgain = lost?.change === change && performance.now() - lost.at < SENT_AGAIN_MS;
+  const key = isAgain ? lost.key : newKey();
+  try {
+    const answer = await act(key);
+    lost = null;
+    return answer;
+  } catch (error) {
+    lost = error.unreached ? { change, key, at: performance.now() } : null;
+    throw error;
+  }
 }
 
 /** Return the headers of a request of this session: the CSRF token, and an Idempotency-Key where one is given. */

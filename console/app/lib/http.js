@@ -44,9 +44,8 @@ export async function bodyOf(response) {
 
 /** Send a request; one that may be sent twice (`again`) is repeated when the connection fails. Returns the Response. */
 export async function send(method, path, { body, headers = {}, signal, again = false } = {}) {
-  const sent = { ...headers };
-  if (body !== undefined && !(body instanceof FormData)) sent["Content-Type"] = "application/json";
-  const payload = body === undefined || body instanceof FormData ? body : JSON.stringify(body);
+  const sent = body === undefined ? headers : { ...headers, "Content-Type": "application/json" };
+  const payload = body && JSON.stringify(body);
   for (let tries = 0; ; tries += 1) {
     const response = await answerOf(path, { method, headers: sent, body: payload, signal, credentials: "same-origin" });
     if (response !== null) {

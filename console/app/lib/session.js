@@ -19,6 +19,9 @@ export const useSession = () => store.use();
 /** Return the record of the session that is logged on; null without one. */
 export const session = () => store.get().record;
 
+/** Return whether this user is still logged on; what one has written must not be sent as another. */
+export const isLoggedOn = (user) => session()?.user === user;
+
 /** Return whether the user may read (auditor) or change (operator) what belongs to the gateway. */
 export const hasRole = (role) => {
   const own = session()?.role;

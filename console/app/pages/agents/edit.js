@@ -7,8 +7,7 @@ export function NewAgent({ onClose, onMade }) {
   const make = async ({ name, description, profile, access, online }) => {
     const answer = await command("AP_Create", { vx: { name, description, profile: profile || undefined, access } });
     const made = answer.profile[0].name;
-    if (online) await command("AP_LogOn", { target: { agent: made } });
-    toast(online ? `${made} was created and is online.` : `${made} was created.`);
+    toast(online ? await logOn(made) : `${made} was created.`);
     onMade(made);
   };
   return html`<${Dialog} title="New agent" onClose=${onClose}>
@@ -17,6 +16,16 @@ export function NewAgent({ onClose, onMade }) {
       <${Checkbox} label="Log it on at once" name="online" defaultChecked hint="Only an agent that is online answers chats." />
     <//>
   <//>`;
+}
+
+/** Log on an agent that was just created; returns what came of it. A failure is told on its page, not in a form to create it. */
+async function logOn(made) {
+  try {
+    await command("AP_LogOn", { target: { agent: made } });
+    return `${made} was created and is online.`;
+  } catch (error) {
+    return `${made} was created, but not logged on: ${error.note}`;
+  }
 }
 
 /** A dialog that changes an agent; onSaved(record) gets it as it is then. */

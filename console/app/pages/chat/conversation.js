@@ -1,7 +1,7 @@
 import { command, newKey, route } from "../../lib/api.js";
-import { NOT_THERE, wait } from "../../lib/http.js";
+import { ENDED, NOT_THERE, wait } from "../../lib/http.js";
 import { useEffect, useMemo, useRef, useState } from "../../lib/preact.js";
-import { session } from "../../lib/session.js";
+import { isLoggedOn, session } from "../../lib/session.js";
 import { Lane } from "./lane.js";
 import { followRun } from "./run.js";
 
@@ -19,11 +19,12 @@ const runOf = (message) => `run_${message.id.slice(4)}`;
  * onChat(reply) is called whenever a chat has ended, with null if there is no reply.
  */
 export function useConversation(target, onChat) {
-  const identity = `${session().user} ${JSON.stringify(target)}`;
+  const { user } = session();
+  const identity = `${user} ${JSON.stringify(target)}`;
   const [state, setState] = useState(START);
   const latest = useRef(null);
   latest.current = onChat;
-  const talk = useMemo(() => left.get(identity) ?? new Talk(identity, target), [identity]);
+  const talk = useMemo(() => left.get(identity) ?? new Talk(user, identity, target), [identity]);
   useEffect(() => {
     talk.show(setState, (reply) => latest.current(reply));
     return () => talk.leave();
@@ -47,12 +48,13 @@ function useReturn(act) {
   }, []);
 }
 
-/** Conversations that were left while a chat is on its way, or waits to be sent: they go on until it has ended. */
+/** Conversations that were left while a chat is on its way or waits to be sent, or with one that has failed. */
 const left = new Map();
 const nothing = () => {};
 
 class Talk {
-  constructor(identity, target) {
+  constructor(user, identity, target) {
+    this.user = user;
     this.identity = identity;
     this.target = target;
     this.setState = nothing;
@@ -82,14 +84,15 @@ class Talk {
     Object.assign(this, { setState, onChat, closed: false });
     if (left.delete(this.identity)) {
       setState(this.state);
-      return this.refresh();
+      await this.refresh();
+    } else {
+      this.change(START);
+      await this.older();
     }
-    this.change(START);
-    await this.older();
     return this.find();
   }
 
-  /** Tell nobody any more; end where nothing is on its way. */
+  /** Tell nobody any more; end where no chat is on its way or has failed. */
   leave() {
     Object.assign(this, { setState: nothing, onChat: nothing });
     left.set(this.identity, this);
@@ -97,7 +100,7 @@ class Talk {
   }
 
   endIfLeft() {
-    if (left.get(this.identity) !== this || this.state.runs.some(({ state }) => state === "working")) return;
+    if (left.get(this.identity) !== this || this.state.runs.length > 0) return;
     left.delete(this.identity);
     this.closed = true;
     for (const stop of this.stops.values()) stop();
@@ -188,6 +191,7 @@ class Talk {
       this.endIfLeft();
     };
     const stop = followRun({
+      user: this.user,
       body: { target: this.target, content: entry.content },
       key,
       run: entry.id,
@@ -218,8 +222,9 @@ class Talk {
   /** Show why there is no reply; a chat that was stopped before its first word has its mark instead. */
   async failed(key, error) {
     const run = this.state.runs.find((known) => known.key === key);
-    await this.refresh();
-    if (run?.cancelling) this.acts.drop(run);
+    if (isLoggedOn(this.user)) await this.refresh();
+    const isFoundAgain = ENDED.has(error.code) && run?.id != null; // its message is stored; the next session finds it
+    if (run?.cancelling || isFoundAgain) this.acts.drop(run);
     else this.changeRun(key, { state: "failed", error });
     this.onChat(null);
     this.endIfLeft();

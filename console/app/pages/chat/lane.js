@@ -1,4 +1,5 @@
 import { command } from "../../lib/api.js";
+import { isLoggedOn } from "../../lib/session.js";
 
 /** Starts up to `max` things at a time, in order: browsers open six connections to a host, and streams hold theirs. */
 export class Lane {
@@ -33,9 +34,10 @@ export class Lane {
   }
 }
 
-/** Send messages [{service, target, content, key}] one after the other, for a page that has been left. */
-export async function sendAll(messages) {
+/** Send messages [{service, target, content, key}] of `user` one after the other, for a page that has been left. */
+export async function sendAll(user, messages) {
   for (const { service, target, content, key } of messages) {
+    if (!isLoggedOn(user)) return;
     try {
       await command(service, { target, content }, { idempotencyKey: key });
     } catch {

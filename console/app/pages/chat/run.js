@@ -1,15 +1,17 @@
 import { connection } from "../../lib/connection.js";
 import { openEvents } from "../../lib/events.js";
 import { ApiError } from "../../lib/http.js";
-import { session } from "../../lib/session.js";
+import { isLoggedOn, session } from "../../lib/session.js";
 
 const WAITS_MS = [300, 1000, 2000, 5000];
-/** Follow one AP_Chat to its end, over lost connections; returns a function that stops following.
+const SESSION_ENDED = "Your session ended before this message was answered.";
+
+/** Follow one AP_Chat of `user` to its end, over lost connections; returns a function that stops following.
  *
  * It begins with `body` under the Idempotency-Key `key`, or goes on with the run `run`. on.begun(run) tells the run's
  * id, on.text(whole) the reply so far, on.ended(messages) both messages, on.failed(ApiError) why there is no reply.
  */
-export function followRun({ body, key, run = null, on }) {
+export function followRun({ user, body, key, run = null, on }) {
   const state = { run, text: "", last: null, tries: 0, over: false, close: null, timer: null };
 
   function finish(tell) {
@@ -29,7 +31,8 @@ export function followRun({ body, key, run = null, on }) {
 
   function ended(reason) {
     if (state.over) return;
-    if (reason instanceof ApiError && !(reason.http >= 500 && state.run === null && reason.code === 0)) {
+    if (!isLoggedOn(user)) finish(() => on.failed(new ApiError(SESSION_ENDED, { code: 2001, http: 401 })));
+    else if (reason instanceof ApiError && !(reason.http >= 500 && state.run === null && reason.code === 0)) {
       finish(() => on.failed(reason));
     } else if (state.run !== null) resume();
     else again();
@@ -37,6 +40,7 @@ export function followRun({ body, key, run = null, on }) {
 
   /** Send the chat; a repeat with the same key joins it, or gets its answer. */
   function send() {
+    if (!isLoggedOn(user)) return ended();
     state.text = "";
     state.last = null;
     state.close = openEvents({

@@ -30,6 +30,7 @@ export function useZone(domain, zone, onMembership) {
 
 class Zone {
   constructor(target, setState, onMembership) {
+    this.user = session().user;
     this.target = target;
     this.setState = setState;
     this.onMembership = onMembership;
@@ -79,7 +80,7 @@ class Zone {
   close() {
     this.closed = true;
     for (const stop of this.stops.values()) stop();
-    sendAll([...this.asking.rest(), ...this.posting.rest()].map((post) => this.commandOf(post)));
+    sendAll(this.user, [...this.asking.rest(), ...this.posting.rest()].map((post) => this.commandOf(post)));
   }
 
   take({ type, message, membership }) {
@@ -89,7 +90,7 @@ class Zone {
       return;
     }
     this.merge([message]);
-    if (message.role === "agent" || message.name !== session().user) this.change({ said: `${message.name}: ${message.content}` });
+    if (message.role === "agent" || message.name !== this.user) this.change({ said: `${message.name}: ${message.content}` });
   }
 
   note({ agent, state }) {
@@ -140,7 +141,7 @@ class Zone {
     const all = new Map(this.state.messages.map((message) => [message.id, message]));
     let { posts } = this.state;
     for (const message of given) {
-      if (!all.has(message.id)) posts = claimed(posts, message);
+      if (!all.has(message.id)) posts = claimed(posts, message, this.user);
       all.set(message.id, message);
     }
     this.change({ ...changes, posts, messages: [...all.values()].sort((one, other) => one.seq - other.seq) });
@@ -191,6 +192,7 @@ class Zone {
       done();
     };
     this.stops.set(key, followRun({
+      user: this.user,
       body: { target: { ...this.target, agent }, content },
       key,
       on: {
@@ -222,9 +224,9 @@ class Zone {
   }
 }
 
-/** Mark the first of the user's posts that a stored message is, or answers, so that neither is shown twice. */
-function claimed(posts, message) {
-  const isOwn = message.role === "user" && message.name === session().user;
+/** Mark the first of the posts of `user` that a stored message is, or answers, so that neither is shown twice. */
+function claimed(posts, message, user) {
+  const isOwn = message.role === "user" && message.name === user;
   const isIt = (post) => message.seq > post.after && (isOwn
     ? post.stored === null && post.content === message.content
     : post.stored !== null && !post.answered && post.agent === message.name && post.text === message.content);
