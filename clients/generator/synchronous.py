@@ -37,6 +37,7 @@ NAMES = {
     "aread": "read",
     "aiter_bytes": "iter_bytes",
     "async_sleep": "sleep",
+    "async_home": "home",
     "_async_waiting": "_waiting",
     "_async": "_sync",
 }

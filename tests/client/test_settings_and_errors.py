@@ -50,6 +50,12 @@ def test_an_address_that_is_none_is_refused_at_once(url: str, monkeypatch: pytes
         AsyncParley()
 
 
+@pytest.mark.parametrize("url", ["http://localhost:8000?brand=Svc", "https://localhost/parley#top"])
+def test_an_address_with_a_query_or_a_fragment_is_refused(url: str) -> None:
+    with pytest.raises(InvalidSetting, match="must have no query and no fragment"):
+        Parley(url)
+
+
 @pytest.mark.parametrize("url", ["http://user:hunter2@localhost:8000", "https://hunter2@localhost"])
 def test_an_address_with_a_password_is_refused_and_not_shown(url: str) -> None:
     with pytest.raises(InvalidSetting, match="must not hold a user or password") as error:
@@ -117,9 +123,37 @@ async def test_a_time_out_and_tries_of_some_calls_hold_in_a_chat_too() -> None:
 
 def test_a_request_that_can_t_be_sent_is_tried_once(gateway: GatewayProcess) -> None:
     with Parley(gateway.base, "plk_x", tries=1_000) as client, pytest.raises(NoConnection) as error:
-        client.agents.create("courier", "Carries", idempotency_key=BROKEN)
+        next(iter(client.zones.stream(domain="observatory", after=BROKEN)))
     assert not error.value.may_be_done
     assert "whsec" not in "".join(traceback.format_exception(error.value))
+
+
+@pytest.mark.parametrize("key", ["", " ", "whsec_\nbroken", "schlüssel", "k" * 256])
+def test_an_idempotency_key_that_no_header_takes_is_refused_and_not_shown(key: str) -> None:
+    with Parley(key="plk_x") as client:
+        for act in (
+            lambda: client.agents.create("courier", "Carries", idempotency_key=key),
+            lambda: client.request("POST", "/api/keys", {"name": "of-a"}, idempotency_key=key),
+        ):
+            with pytest.raises(InvalidSetting, match="1 to 255 visible ASCII characters") as error:
+                act()
+            assert key.strip() == "" or key not in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["half of a pair: \ud83d", float("nan"), object()])
+async def test_what_json_can_t_hold_is_refused_before_anything_is_sent(text: object) -> None:
+    async with AsyncParley("http://127.0.0.1:1", "plk_x") as client:
+        with pytest.raises(InvalidSetting, match="/demo/v1/Svc/tps: what is given can't be sent"):
+            await client.send("AP_Chat", {"content": text})
+
+
+@pytest.mark.parametrize("path", ["http://elsewhere.test/api/keys", "//elsewhere.test/api/keys", "api/keys", ""])
+async def test_a_path_never_leads_to_another_host(path: str) -> None:
+    async with AsyncParley("http://127.0.0.1:1", "plk_x") as client:
+        with pytest.raises(InvalidSetting, match="a path begins with one /"):
+            await client.request("GET", path)
+        with pytest.raises(InvalidSetting, match="a path begins with one /"):
+            client.stream_events(path)
 
 
 @pytest.mark.parametrize("data", ["{broken", "[]", "{}", '"text"', "\udcff"])

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from parley_client.errors import Refused, UnexpectedAnswer, refused
+from parley_client.errors import InvalidSetting, Refused, UnexpectedAnswer, refused
 
 FIRST_WAIT_S = 0.25
 LONGEST_WAIT_S = 8.0
@@ -46,6 +46,9 @@ class Call:
         repeatable: whether it may be sent again although it may have been carried out: it only reads, changes
             nothing more when repeated, or has an Idempotency-Key.
         timeout: seconds that the gateway may be silent.
+
+    Raises:
+        InvalidSetting: the path is none of the gateway's: the credential must not go to another host.
     """
 
     method: str
@@ -54,6 +57,10 @@ class Call:
     headers: Mapping[str, str]
     repeatable: bool
     timeout: float
+
+    def __post_init__(self) -> None:
+        if not self.path.startswith("/") or self.path.startswith("//"):
+            raise InvalidSetting(f"a path begins with one /, as /api/health does: {self.path}")
 
 
 @dataclass(frozen=True, slots=True)

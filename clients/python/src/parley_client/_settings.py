@@ -2,9 +2,14 @@
 
 import os
 import platform
+import re
 import ssl
+import uuid
+from collections.abc import Callable
 from functools import cache
+from typing import TypeVar
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import httpx2
 
@@ -14,18 +19,27 @@ from parley_client.errors import InvalidSetting
 URL = "http://127.0.0.1:8000"
 HEADERS = {"User-Agent": f"parley-client/{__version__} Python/{platform.python_version()}"}
 
+_CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+_IDEMPOTENCY_KEY = re.compile("[!-~]{1,255}")
+
+Made = TypeVar("Made")
+
 
 def url_of(given: str | None) -> str:
     """Return the gateway's address: the given one, else PARLEY_URL, else the default.
 
     Raises:
-        InvalidSetting: it is no address of a web server, or holds a password. The message doesn't hold that.
+        InvalidSetting: it is no address of a web server, or holds a password, a query or a fragment. The message
+            doesn't hold the password.
     """
     url = (given or os.environ.get("PARLEY_URL") or URL).strip().rstrip("/")
     if "@" in url:
         raise InvalidSetting("the gateway's address must not hold a user or password; log on, or set an API key")
     if not is_web_address(url):
         raise InvalidSetting(f"the gateway's address must be like {URL}, not {url}")
+    if "?" in url or "#" in url:
+        raise InvalidSetting(f"the gateway's address must have no query and no fragment: {url}")
     return url
 
 
@@ -66,6 +80,45 @@ def _of_header(given: str | None, wrong: str) -> str | None:
     if not (value.isascii() and value.isprintable()):
         raise InvalidSetting(f"{wrong}, whole and alone?")
     return value or None
+
+
+def idempotency_key_of(given: str | None) -> str:
+    """Return an Idempotency-Key: the given one, else a new one.
+
+    Raises:
+        InvalidSetting: no header takes it.
+    """
+    if given is None:
+        return uuid.uuid4().hex
+    if not _IDEMPOTENCY_KEY.fullmatch(given):
+        raise InvalidSetting("an idempotency key must have 1 to 255 visible ASCII characters")
+    return given
+
+
+def connections(make: Callable[[], Made]) -> Made:
+    """Return the httpx2 client that `make` makes of certificates and proxies as the environment names them.
+
+    Raises:
+        InvalidSetting: the environment names something that can't be used. The message holds no value, because a
+            proxy's may have a password.
+    """
+    try:
+        return make()
+    except (OSError, ValueError, ImportError, httpx2.InvalidURL) as error:
+        named = [name for name in (*_CERTIFICATES, *_PROXIES) if os.environ.get(name) or os.environ.get(name.lower())]
+        why = error.msg if isinstance(error, ImportError) else type(error).__name__
+        raise InvalidSetting(
+            f"the environment's {' or '.join(named)} can't be used ({why}): certificates are a file or a folder, "
+            "and a proxy is like http://proxy:3128"
+        ) from None
+
+
+def proxy_of(url: httpx2.URL) -> str | None:
+    """Return the variable of the environment that names the proxy on the way to an address; None without one."""
+    proxies = getproxies()
+    if proxy_bypass(url.host):
+        return None
+    return next((f"{kind.upper()}_PROXY" for kind in (url.scheme, "all") if kind in proxies), None)
 
 
 def tls(address: str) -> ssl.SSLContext:

@@ -16,6 +16,8 @@ from typing import Any, cast
 
 from parley_client.errors import BadSignature
 
+__all__ = ["TOLERANCE_S", "BadSignature", "signed_anew", "signed_at", "verify"]
+
 TOLERANCE_S = 300.0
 """The greatest age of a signature in seconds."""
 

@@ -1,6 +1,5 @@
 """The client: a gateway's address, a credential, and the groups of services."""
 
-import uuid
 from types import TracebackType
 from typing import Any, Self
 
@@ -24,7 +23,7 @@ from parley_client._async.webhook_endpoints import AsyncWebhookEndpoints
 from parley_client._async.zones import AsyncZones
 from parley_client._repeating import CHAT_S, ONCE, Call, Repeats
 from parley_client._services import PUBLIC, READING
-from parley_client._settings import HEADERS, key_of, secret_of, tls, url_of
+from parley_client._settings import HEADERS, connections, idempotency_key_of, key_of, secret_of, tls, url_of
 from parley_client.answers import Answer, answer_of
 from parley_client.records import Session
 
@@ -41,10 +40,12 @@ class AsyncParley:
         max_wait: the longest Retry-After in seconds for which a call waits; beyond it the refusal is raised.
         internal_secret: the gateway's INTERNAL_SECRET; `admin` sends it in place of the key, and
             `users.create` with the name of an operator.
-        http: an httpx2 client to use, for proxies or certificates of one's own. It is closed with this client.
+        http: an httpx2 client to use, for proxies or certificates of one's own. It is closed with this client. Without
+            it, HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE and SSL_CERT_DIR hold.
 
     Raises:
-        InvalidSetting: the address, the key or the internal secret can't be right.
+        InvalidSetting: the address, the key, the internal secret, or a proxy or certificates of the environment
+            can't be right.
 
     Example:
         async with AsyncParley("http://127.0.0.1:8000", "plk_...") as client:
@@ -64,7 +65,7 @@ class AsyncParley:
         http: httpx2.AsyncClient | None = None,
     ) -> None:
         address, self._key, self._internal_secret = url_of(url), key_of(key), secret_of(internal_secret)
-        http = http or httpx2.AsyncClient(verify=tls(address), headers=HEADERS)
+        http = http or connections(lambda: httpx2.AsyncClient(verify=tls(address), headers=HEADERS))
         http.base_url = address
         self._brand = brand
         self._bus = f"/demo/v1/{brand}/tps"
@@ -127,6 +128,7 @@ class AsyncParley:
             internal_secret=self._internal_secret,
             http=self._transport.http,
         )
+        made._transport.home = self._transport.home
         made._key = self._key  # not PARLEY_API_KEY's, where there is none
         made._chat_timeout = self._chat_timeout if timeout is None else timeout
         made._is_derived = True
@@ -185,7 +187,7 @@ class AsyncParley:
         """
         headers = self._admission(path)
         if method == "POST" and "Authorization" in headers:
-            headers["Idempotency-Key"] = idempotency_key or uuid.uuid4().hex
+            headers["Idempotency-Key"] = idempotency_key_of(idempotency_key)
         if repeatable is None:
             repeatable = method != "POST" or "Idempotency-Key" in headers
         answered, _ = await self._transport.send(Call(method, path, body, headers, repeatable, self._timeout))
@@ -239,7 +241,7 @@ class AsyncParley:
         if service == "US_Create" and self._internal_secret is not None:  # the name may be an operator's
             headers["X-Internal-Secret"] = self._internal_secret
         if "Authorization" in headers and service not in READING:
-            headers["Idempotency-Key"] = key or uuid.uuid4().hex
+            headers["Idempotency-Key"] = idempotency_key_of(key)
         repeatable = service in READING or ("Idempotency-Key" in headers and service not in ONCE)
         timeout = self._chat_timeout if service == "AP_Chat" else self._timeout
         return Call("POST", self._bus, {"service": service} | body, headers, repeatable, timeout)

@@ -8,14 +8,19 @@ from typing import Any
 import httpx2
 
 from parley_client._repeating import Call, Repeats, may_repeat, refusal, retry_after
-from parley_client._waiting import sleep
-from parley_client.errors import NoConnection, ParleyError, Refused, UnexpectedAnswer
+from parley_client._settings import proxy_of
+from parley_client._waiting import home, sleep
+from parley_client.errors import InvalidSetting, NoConnection, ParleyError, Refused, UnexpectedAnswer
 
 CONNECT_S = 10.0
 """Seconds that a connection may take."""
 
-_UNSENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
+_UNSENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
 """Failures before anything was sent."""
+
+_FULL = (
+    "all connections of the client are in use: make fewer calls at once, or give it an httpx2 client with more (http=)"
+)
 
 
 class Transport:
@@ -24,6 +29,8 @@ class Transport:
     def __init__(self, http: httpx2.Client, repeats: Repeats) -> None:
         self.http = http
         self.repeats = repeats
+        self.home: object = None
+        """The process and event loop where the connections are used."""
 
     def send(self, call: Call) -> tuple[Any, Mapping[str, str]]:
         """Return the decoded body and the headers of the answer; None without a body.
@@ -32,14 +39,14 @@ class Transport:
             Refused: the gateway answered with an error.
             NoConnection: no whole answer arrived.
             UnexpectedAnswer: something else answered.
+            InvalidSetting: the call can't be sent.
+            RuntimeError: the client is used in another process or event loop than before.
         """
         tries, reached = 0, False
         while True:
             tries += 1
             try:
-                response = self.http.request(
-                    call.method, call.path, json=call.body, headers=call.headers, timeout=_limits(call.timeout)
-                )
+                response = self.http.send(self._request(call))
                 return self.answer(response), response.headers
             except (httpx2.HTTPError, Passing) as trouble:
                 reached |= may_be_done(trouble)
@@ -52,11 +59,10 @@ class Transport:
         Raises:
             httpx2.HTTPError, Passing: it has not begun; `pause` waits for the next try.
             UnexpectedAnswer: something else answered.
+            InvalidSetting: the call can't be sent.
+            RuntimeError: the client is used in another process or event loop than before.
         """
-        request = self.http.build_request(
-            call.method, call.path, json=call.body, headers=call.headers, timeout=_limits(call.timeout)
-        )
-        response = self.http.send(request, stream=True)
+        response = self.http.send(self._request(call), stream=True)
         try:
             if not response.is_success:
                 response.read()
@@ -64,6 +70,20 @@ class Transport:
             yield response
         finally:
             response.close()
+
+    def _request(self, call: Call) -> httpx2.Request:
+        self.home = self.home or home()
+        if self.home != home():
+            raise RuntimeError(
+                "the client is used in another process or event loop than before, where its connections can't be: "
+                "make one there (with threads, Parley can be shared)"
+            )
+        try:
+            return self.http.build_request(
+                call.method, call.path, json=call.body, headers=call.headers, timeout=_limits(call.timeout)
+            )
+        except (TypeError, ValueError) as error:  # such as NaN, or half of a surrogate pair
+            raise InvalidSetting(f"{self._place_of(call)}: what is given can't be sent: {error}") from None
 
     def answer(self, response: httpx2.Response) -> Any:
         """Return the body of an answer with success.
@@ -117,7 +137,7 @@ class Transport:
             raise NoConnection(f"{self._place_of(call)}: a header can't be sent as it is", may_be_done=False) from None
         else:
             unsent = isinstance(trouble, _UNSENT)
-            said = str(trouble) or type(trouble).__name__
+            said = _FULL if isinstance(trouble, httpx2.PoolTimeout) else str(trouble) or type(trouble).__name__
             error = NoConnection(f"{self._place_of(call)}: {said}", may_be_done=reached)
             wait = repeats.wait_after(tries, None) if unsent or call.repeatable else None
         if wait is None:
@@ -127,7 +147,9 @@ class Transport:
         sleep(wait)
 
     def _place_of(self, call: Call) -> str:
-        return f"{call.method} {self.http.base_url.join(call.path)}"
+        base = self.http.base_url
+        proxy = proxy_of(base) if self.http.trust_env else None
+        return f"{call.method} {str(base).rstrip('/')}{call.path}" + (f" through the proxy of {proxy}" if proxy else "")
 
 
 class Passing(Exception):

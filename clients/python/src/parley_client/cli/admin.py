@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from parley_client.cli.context import client
-from parley_client.cli.options import Limit, Since, Yes, in_utc
+from parley_client.cli.options import Limit, Since, Yes
 from parley_client.cli.output import AsJson, confirm, show, show_whole
 
 admin = typer.Typer(help="Users, agents and the audit log, for operators; auditors may look.", no_args_is_help=True)
@@ -110,6 +110,6 @@ def audit(
     as_json: AsJson = False,
 ) -> None:
     """Read the audit log of all users, the newest entry first."""
-    found = client(context).admin.audit(since=in_utc(since), service=service, limit=min(limit, 200))
+    found = client(context).admin.audit(since=since, service=service, limit=min(limit, 200))
     columns = ("time", "user", "service", "target", "internal_code", "address", "request_id")
     show(islice(found, limit), columns, as_json=as_json)

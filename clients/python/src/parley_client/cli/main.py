@@ -23,6 +23,7 @@ from parley_client.cli.webhooks import webhooks
 NO_CONNECTION = 3
 OTHER_ERROR = 1
 WRONG_USAGE = 2
+NO_UTF_8 = "The text is not valid UTF-8."
 RUNNING = "Is the gateway running, and is this its address (--url or PARLEY_URL)?"
 
 app = typer.Typer(help="Parley on the command line.", no_args_is_help=True, pretty_exceptions_enable=False)
@@ -228,7 +229,7 @@ def _status() -> int:
     except ParleyError as error:
         return _told(error)
     except UnicodeError:  # bytes of an argument or a pipe, which Python keeps as lone surrogates
-        tell("The text is not valid UTF-8.")
+        tell(NO_UTF_8)
         return WRONG_USAGE
     except BrokenPipeError:
         raise
@@ -245,6 +246,8 @@ def _told(error: ParleyError) -> int:
             status, said = 10 + error.code // 1000, f"{error.code}: {error.note}"
         case NoConnection():
             status, said = NO_CONNECTION, f"No connection: {error}. {RUNNING}"
+        case InvalidSetting() if isinstance(error.__context__, UnicodeError):
+            status, said = WRONG_USAGE, NO_UTF_8
         case InvalidSetting():
             status, said = WRONG_USAGE, str(error)
         case _:

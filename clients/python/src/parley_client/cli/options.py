@@ -1,29 +1,33 @@
 """Options that several commands take."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Literal, overload
+from typing import Annotated, Literal
 
 import typer
 
-TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M:%S.%f%z"]
+AT = "A time such as 2026-03-01 or 2026-03-01T09:30, in UTC where it names no time zone."
 
-AT = "A time, in UTC where it names no time zone."
-Since = Annotated[datetime | None, typer.Option(formats=TIMES, help=AT)]
+
+def time_of(given: str) -> datetime:
+    """Return a time that was given in a form of ISO 8601, in UTC where it names no time zone.
+
+    Raises:
+        typer.BadParameter: it is none.
+    """
+    try:
+        said = datetime.fromisoformat(given.strip())
+    except ValueError:
+        raise typer.BadParameter(f"{given!r} is no time; one is 2026-03-01, or 2026-03-01T09:30:00Z") from None
+    return said if said.tzinfo else said.replace(tzinfo=UTC)
+
+
+Since = Annotated[datetime | None, typer.Option(parser=time_of, metavar="TIME", help=AT)]
 Limit = Annotated[int, typer.Option(min=1, help="How many.")]
 Access = Annotated[
     Literal["public", "domain", "bank", "agent"] | None,
     typer.Option(help="Who sees it: everyone, those who share a domain or a bank with it, or the owner, by default."),
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="Don't ask.")]
-
-
-@overload
-def in_utc(given: datetime) -> datetime: ...
-@overload
-def in_utc(given: datetime | None) -> datetime | None: ...
-def in_utc(given: datetime | None) -> datetime | None:
-    """Return a time with its zone, UTC where it has none."""
-    return given if given is None or given.tzinfo else given.replace(tzinfo=UTC)
 
 
 def types_of(given: list[str] | None) -> list[str]:

@@ -9,7 +9,7 @@ import typer
 
 from parley_client.cli.context import client
 from parley_client.cli.listen import listen
-from parley_client.cli.options import AT, TIMES, Limit, in_utc, types_of
+from parley_client.cli.options import AT, Limit, time_of, types_of
 from parley_client.cli.output import AsJson, print_json, show
 
 webhooks = typer.Typer(help="Webhooks.", no_args_is_help=True)
@@ -138,13 +138,13 @@ def recover(
     endpoint: EndpointId,
     since: Annotated[
         datetime,
-        typer.Option(formats=TIMES, help=AT),
+        typer.Option(parser=time_of, metavar="TIME", help=AT),
     ],
     *,
     as_json: AsJson = False,
 ) -> None:
     """Queue again all deliveries that failed since a time, 14 days ago at most."""
-    queued = client(context).webhooks.recover(endpoint, in_utc(since))
+    queued = client(context).webhooks.recover(endpoint, since)
     if as_json:
         print_json({"deliveries": queued})
     else:
