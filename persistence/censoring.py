@@ -1,7 +1,6 @@
 """Censoring: permanent erasure of memories, also in messages that quote them and in documents that they come from."""
 
-from persistence import search_index
-from persistence.memories import Choice, condition_of
+from persistence.memories import Choice, condition_of, out_of_index
 from persistence.quotes import NOTED_IN
 from persistence.store import Query, Write
 
@@ -93,7 +92,7 @@ def censor(bank_id: str, choice: Choice, at: int) -> tuple[Write, ...]:
             (at, bank_id, *params, *params, *params),
         ),
         DUE,
-        *(search_index.clear_bank(bank_id) if choice == Choice() else ()),
+        *out_of_index(bank_id, choice),
         Write(
             f"UPDATE memories SET text = NULL, censored = 1, updated_at = ? WHERE {condition} AND censored = 0",
             (at, *params),

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from persistence import search_index
+from persistence import index_removal
 from persistence.store import Params, Query, Write
 from persistence.users import name_key
 
@@ -42,12 +42,14 @@ class Part(NamedTuple):
 class Choice(NamedTuple):
     """A choice of memories of a bank: those that match every given member; all if none is given.
 
-    A document's name also means its parts. `owner_id` is the owner of the agents that wrote them.
+    A document's name also means its parts. `owner_id` is the owner of the agents that wrote them. `many` tells that
+    they are a large part of the bank, so that going through the whole of its index is faster than text by text.
     """
 
     name: str | None = None
     author_id: str | None = None
     owner_id: str | None = None
+    many: bool = False
 
 
 _MEMORY = """
@@ -134,8 +136,20 @@ def condition_of(bank_id: str, choice: Choice) -> tuple[str, Params]:
 def remove(bank_id: str, choice: Choice) -> tuple[Write, ...]:
     """Remove memories, with their terms; the last write touches as many rows as memories are removed."""
     condition, params = condition_of(bank_id, choice)
-    removal = Write(f"DELETE FROM memories WHERE {condition}", params)
-    return (*search_index.clear_bank(bank_id), removal) if choice == Choice() else (removal,)
+    return (*out_of_index(bank_id, choice), Write(f"DELETE FROM memories WHERE {condition}", params))
+
+
+def out_of_index(bank_id: str, choice: Choice) -> tuple[Write, ...]:
+    """Take memories that are about to go out of the index, where triggers would take much longer to do it."""
+    if choice == Choice():
+        return index_removal.clear_bank(bank_id)
+    return index_removal.clear_many(bank_id, *condition_of(bank_id, choice)) if choice.many else ()
+
+
+def counted(bank_id: str, choice: Choice) -> Query[int]:
+    """Count the memories of a choice."""
+    condition, params = condition_of(bank_id, choice)
+    return Query(f"SELECT count(*) FROM memories WHERE {condition}", params, lambda row: row[0])
 
 
 def chosen(bank_id: str, choice: Choice) -> Query[MemoryRow]:

@@ -201,20 +201,6 @@ def remove(collection: int, document: int) -> Write:
     return Write("DELETE FROM indexed_texts WHERE collection = ? AND document = ?", (collection, document))
 
 
-def clear_bank(bank_id: str) -> tuple[Write, ...]:
-    """Take all memories of a bank out of the index, by ranges instead of one by one."""
-    collection = "(SELECT number FROM collections WHERE bank_id = ?)"
-    return (
-        Write(
-            f"DELETE FROM postings WHERE term IN (SELECT number FROM vocabulary WHERE collection = {collection})",
-            (bank_id,),
-        ),
-        Write(f"DELETE FROM vocabulary WHERE collection = {collection}", (bank_id,)),
-        Write(f"DELETE FROM indexed_texts WHERE collection = {collection}", (bank_id,)),
-        Write("UPDATE collections SET texts = 0, words = 0 WHERE bank_id = ?", (bank_id,)),
-    )
-
-
 def _json(rows: Sequence[object]) -> str:
     return orjson.dumps(rows).decode()
 

@@ -38,6 +38,8 @@ RECALL_LIMIT = 5
 """The number of memories that MB_Recall returns without page.limit."""
 
 _TRIES = 8
+_MANY = 200  # memories; one by one these take 70 ms
+_MUCH = 0.1  # of a bank: to walk through its index costs as much as to remove a tenth of it one by one
 
 
 async def load(call: Call) -> Answer:
@@ -174,7 +176,16 @@ async def _choice(call: Call, view: BankView) -> Choice:
             raise NotPermitted(f"You may not read {view.row.name}; its admins may do this.")
         if not found:
             raise no_such_memory()
-    return Choice(name, author_id, me if own and view.permission != "admin" else None)
+    choice = Choice(name, author_id, me if own and view.permission != "admin" else None)
+    return choice._replace(many=await _is_much_of(call, view, choice))
+
+
+async def _is_much_of(call: Call, view: BankView, choice: Choice) -> bool:
+    """Return whether a choice has so many of a bank's memories that they are better not removed one by one."""
+    if choice == Choice() or view.row.memories < _MANY:
+        return False
+    (count,) = await call.core.store.fetch(memories.counted(view.row.id, choice))
+    return count >= max(_MANY, view.row.memories * _MUCH)
 
 
 COMMANDS = (

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from actors.commands.memories import _MANY  # pyright: ignore[reportPrivateUsage]
 from tests.support.gateway import Answer, Client
 from tests.support.operator import on_plan
 
@@ -30,9 +31,16 @@ class Bank:
 
     async def left(self) -> list[str]:
         """Return the names of memories that still have a text."""
-        read = await self.user.command("MB_Read", target={"bank": self.name}, page={"limit": 200})
-        assert read.ok().profile[0]["memories"] == len(read.content)
-        return [memory["name"] for memory in read.content if memory["text"] is not None]
+        kept: list[dict[str, Any]] = []
+        cursor: str | None = None
+        while True:
+            page = {"limit": 200} | ({"cursor": cursor} if cursor else {})
+            read = (await self.user.command("MB_Read", target={"bank": self.name}, page=page)).ok()
+            kept += read.content
+            if (cursor := read.next) is None:
+                break
+        assert read.profile[0]["memories"] == len(kept)
+        return [memory["name"] for memory in kept if memory["text"] is not None]
 
 
 @pytest.fixture
@@ -51,6 +59,22 @@ def went(answer: Answer) -> int:
     (content,) = answer.ok().content
     assert content.keys() == {"memories"}
     return content["memories"]
+
+
+@pytest.mark.parametrize("service", SERVICES)
+async def test_many_memories_of_one_agent_go_and_those_of_others_stay(bank: Bank, service: str):
+    names = [f"more {number}" for number in range(_MANY)]
+    for loaded in await asyncio.gather(*(bank.load(name, bank.keeper) for name in names)):
+        loaded.ok()
+    assert went(await bank.take(service, target={"agent": bank.keeper})) == _MANY + 2
+    assert await bank.left() == ["three"]
+    for words in ("Of three", "Of more 7", "two"):
+        found = await bank.user.command("MB_Recall", target={"bank": bank.name}, content=words)
+        assert {memory["name"] for memory in found.ok().content} <= {"three"}
+    assert went(await bank.take(service, target={"agent": bank.keeper})) == 0
+    (await bank.load("later", bank.keeper)).ok()
+    found = await bank.user.command("MB_Recall", target={"bank": bank.name}, content="Of later, of three")
+    assert {memory["name"] for memory in found.ok().content} == {"later", "three"}
 
 
 @pytest.mark.parametrize("service", SERVICES)

@@ -29,6 +29,7 @@ from persistence import (
     failed_runs,
     graph,
     idempotency_records,
+    index_removal,
     logon_places,
     master_key,
     memories,
@@ -214,6 +215,7 @@ def matched(*args: Any) -> Step:
 CHOICES = tuple(
     Choice(name, author, owner) for name, author, owner in product((None, "book"), (None, "agt_1"), (None, "usr_1"))
 )
+MANY = Choice(author_id="agt_1", many=True)
 
 PEOPLE = (
     *(call(users.insert, user) for user in (ADA, BOB, SANDBOX, EVE)),
@@ -727,6 +729,9 @@ CENSORED = (
     call(censoring.censor, "bnk_1", CHOICES[-1], 301),
     call(documents.parts_of, "doc_1"),
     call(documents.still_whole, "doc_1"),
+    call(memories.counted, "bnk_1", MANY),
+    call(memories.out_of_index, "bnk_1", MANY),
+    call(censoring.censor, "bnk_1", MANY, 301),
     *(call(censoring.censor, "bnk_1", choice, 301) for choice in CHOICES[:-1]),
     call(memories.chosen, "bnk_1", Choice()),
     constant(censoring.DUE),
@@ -735,6 +740,7 @@ CENSORED = (
     constant(censoring.ERASURES_DUE),
     call(idempotency_records.delete_older, 204),
     call(idempotency_records.delete_of_user, "usr_1"),
+    call(memories.remove, "bnk_1", MANY),
     *(call(memories.remove, "bnk_1", choice) for choice in reversed(CHOICES)),
     call(banks.by_id, "bnk_1"),
 )
@@ -858,7 +864,8 @@ LIBRARY = (
 )
 
 FAREWELL = (
-    call(search_index.clear_bank, "bnk_1"),
+    call(index_removal.clear_many, "bnk_1", "bank_id = ? AND name <> ?", ("bnk_1", "moon")),
+    call(index_removal.clear_bank, "bnk_1"),
     call(banks.delete, "bnk_1"),
     call(banks.delete, "bnk_1"),
     call(agents.destroy, "agt_5", 600),

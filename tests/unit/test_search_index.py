@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from persistence.store import FOREIGN_KEY, ROWS, Store, StoreUnavailable, Unit, 
 from persistence.users import UserRow
 from tests.support.disk import open_store, rows, value
 from tests.support.stored import traces
-from tests.support.stores import sqlite_only
+from tests.support.stores import postgres_only, sqlite_only
 
 USER = UserRow("usr_1", "ada", None, None, "hash", "free", None, 0)
 AGENT = AgentRow("agt_1", "usr_1", "ada", "scout", "", None, "agent", True, 0, 0)
@@ -59,9 +60,9 @@ async def add(store: Store, collection: int, *texts: IndexedText) -> None:
     await store.commit(Unit(search_index.add(collection, texts)))
 
 
-async def keep(store: Store, place: int, words: str) -> None:
+async def keep(store: Store, place: int, words: str, author: str = "agt_1") -> None:
     """Store a memory and its rows in the index."""
-    memory = MemoryRow(place, f"mem_{place}", f"memory {place}", words, "agt_1", "scout", "usr_1", 0, 0, 0)
+    memory = MemoryRow(place, f"mem_{place}", f"memory {place}", words, author, "scout", "usr_1", 0, 0, 0)
     index = search_index.add(BANK.collection, [text(place, words)])
     await store.commit(Unit((memories.add("bnk_1", memory), *index)))
 
@@ -244,6 +245,41 @@ async def test_all_memories_go_at_once(store: Store, all_go: tuple[Write, ...]):
     assert len(await indexed(store, CHATS)) == 3
     await keep(store, 4, "word again")
     assert list(await indexed(store, BANK.collection)) == [4]
+
+
+MANY = Choice(author_id="agt_1", many=True)
+
+
+@pytest.mark.parametrize("act", [memories.remove("bnk_1", MANY), censoring.censor("bnk_1", MANY, 1)])
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+async def test_many_memories_go_as_if_one_by_one(store: Store, act: tuple[Write, ...], share: float):
+    await store.commit(Unit((agents.insert(replace(AGENT, id="agt_2", name="other")),)))
+    chance = random.Random(9)
+    left: set[int] = set()
+    for place in range(1, 61):
+        author = "agt_1" if chance.random() < share else "agt_2"
+        if author == "agt_2":
+            left.add(place)
+        await keep(store, place, " ".join(chance.choices(WORDS, WEIGHTS, k=12)), author)
+        await say(store, place, f"word and number{place}")
+    before = await indexed(store, BANK.collection)
+    counts: list[int] = []
+    await store.commit(Unit(act, then=lambda count: counts.append(count) or ()))
+    assert await indexed(store, BANK.collection) == {place: before[place] for place in left}
+    assert len(await indexed(store, CHATS)) == len(await indexed(store, ZONES)) == 60
+    assert counts == [60 - len(left)]
+    await keep(store, 61, "word again", "agt_2")
+    assert set(await indexed(store, BANK.collection)) == left | {61}
+
+
+@postgres_only
+async def test_what_many_removed_texts_have_in_common_is_changed_once(store: Store):
+    """Once for each text, each change would leave a version behind, through all of which the next would look."""
+    of_each_row = (
+        "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal AND tgtype & 1 = 1 AND tgtype & 8 = 8"
+        " AND tgrelid IN (to_regclass('memories'), to_regclass('indexed_texts'))"
+    )
+    assert await rows(store, of_each_row) == []
 
 
 @pytest.mark.parametrize(("table", "collection"), [("messages", CHATS), ("zone_messages", ZONES)])
