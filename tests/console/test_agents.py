@@ -4,7 +4,7 @@ import asyncio
 import re
 from typing import Any
 
-from playwright.async_api import Route, expect
+from playwright.async_api import Locator, Page, Route, expect
 
 from tests.support.console import PHONE, Console, fits_its_width, no_serious_violations
 from tests.support.console_acts import confirm, says
@@ -55,15 +55,21 @@ async def test_an_agent_is_made_changed_and_destroyed(console: Console, user: Cl
     (await user.command("AP_Read", target={"agent": f"{name}.2"})).refused(3000, 404)
 
 
-async def test_a_form_that_is_sent_again_after_its_answer_was_lost_is_carried_out_once(
-    console: Console, user: Client, unique: str
-):
-    name = f"{unique}-once"
+async def with_new_agent(console: Console, user: Client, name: str) -> tuple[Page, Locator]:
+    """Fill in the form of a new agent; return its window and its dialog."""
     page = await console.window(user, "/console/agents")
     await page.get_by_role("button", name="New agent").first.click()
     dialog = page.get_by_role("dialog")
     await dialog.get_by_label("Name", exact=True).fill(name)
-    await dialog.get_by_label("Description").fill("Made once")
+    await dialog.get_by_label("Description").fill("Looks up")
+    return page, dialog
+
+
+async def test_a_form_that_is_sent_again_after_its_answer_was_lost_is_carried_out_once(
+    console: Console, user: Client, unique: str
+):
+    name = f"{unique}-once"
+    page, dialog = await with_new_agent(console, user, name)
     lost: list[str | None] = []
 
     async def lose_answer(asked: Route) -> None:
@@ -90,11 +96,7 @@ async def test_an_agent_that_was_made_but_not_logged_on_is_shown_with_the_reason
     console: Console, user: Client, unique: str
 ):
     name = f"{unique}-asleep"
-    page = await console.window(user, "/console/agents")
-    await page.get_by_role("button", name="New agent").first.click()
-    dialog = page.get_by_role("dialog")
-    await dialog.get_by_label("Name", exact=True).fill(name)
-    await dialog.get_by_label("Description").fill("Can't log on yet")
+    page, dialog = await with_new_agent(console, user, name)
 
     async def cut_off_log_on(asked: Route) -> None:
         body: Any = asked.request.post_data_json

@@ -71,8 +71,9 @@ class AsyncTransport:
             await response.aclose()
 
     def _request(self, call: Call) -> httpx2.Request:
-        self.home = self.home or async_home()
-        if self.home != async_home():
+        here = async_home()
+        self.home = self.home or here
+        if self.home != here:
             raise RuntimeError(
                 "the client is used in another process or event loop than before, where its connections can't be: "
                 "make one there (with threads, Parley can be shared)"

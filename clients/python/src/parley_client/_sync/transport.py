@@ -72,8 +72,9 @@ class Transport:
             response.close()
 
     def _request(self, call: Call) -> httpx2.Request:
-        self.home = self.home or home()
-        if self.home != home():
+        here = home()
+        self.home = self.home or here
+        if self.home != here:
             raise RuntimeError(
                 "the client is used in another process or event loop than before, where its connections can't be: "
                 "make one there (with threads, Parley can be shared)"
