@@ -2,6 +2,7 @@ import { command, newKey, route } from "../../lib/api.js";
 import { ENDED, NOT_THERE, wait } from "../../lib/http.js";
 import { useEffect, useMemo, useRef, useState } from "../../lib/preact.js";
 import { isLoggedOn, session } from "../../lib/session.js";
+import { holdWindow } from "../../lib/unsent.js";
 import { Lane } from "./lane.js";
 import { followRun } from "./run.js";
 
@@ -77,6 +78,12 @@ class Talk {
     if (this.closed) return;
     this.state = { ...this.state, ...changes };
     this.setState(this.state);
+    this.hold();
+  }
+
+  hold() {
+    const isNotStored = ({ id, state }) => id === null && state === "failed";
+    holdWindow(this, this.lane.hasWaiting() || this.state.runs.some(isNotStored));
   }
 
   /** Tell a page of all changes from now on. */
@@ -180,6 +187,7 @@ class Talk {
 
   follow(entry) {
     this.lane.run(entry, (done) => this.start(entry, done));
+    this.hold();
   }
 
   start(entry, done) {
@@ -203,6 +211,7 @@ class Talk {
       },
     });
     this.stops.set(key, stop);
+    this.hold();
   }
 
   changeRun(key, changes) {

@@ -1,13 +1,12 @@
 import { useState } from "../../lib/preact.js";
+import { keepInTab, readTab } from "../../lib/tab-storage.js";
 
-const drafts = new Map();
-
-/** Return [text, setText] of a message that is being written; it is kept while one looks elsewhere, until a reload. */
+/** Return [text, setText] of a message that is being written; the tab keeps it while one looks elsewhere. */
 export function useDraft(place) {
-  const [text, setText] = useState(() => drafts.get(place) ?? "");
+  const key = `parley.draft ${place}`;
+  const [text, setText] = useState(() => readTab(key) ?? "");
   const keep = (now) => {
-    if (now) drafts.set(place, now);
-    else drafts.delete(place);
+    keepInTab(key, now || null);
     setText(now);
   };
   return [text, keep];

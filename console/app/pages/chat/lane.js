@@ -15,6 +15,10 @@ export class Lane {
     this.next();
   }
 
+  hasWaiting() {
+    return this.waiting.length > 0;
+  }
+
   /** Return the items that have not been started, and forget them. */
   rest() {
     return this.waiting.splice(0).map(({ item }) => item);

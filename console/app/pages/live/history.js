@@ -1,4 +1,5 @@
 import { createStore } from "../../lib/store.js";
+import { keepInTab, readTab } from "../../lib/tab-storage.js";
 
 const KEPT_S = 3600;
 const MARKS = "parley.marks";
@@ -8,7 +9,7 @@ const MARKS = "parley.marks";
  * A point is {at: seconds, all: figures, nodes: {name: figures}}, figures as GET /debug/stream sends them. Marks are
  * kept for as long as the window is open, so that a reload of the page doesn't lose the beginning of a run.
  */
-export const history = createStore({ points: [], marks: savedMarks() });
+export const history = createStore({ points: [], marks: JSON.parse(readTab(MARKS) ?? "[]") });
 
 /** Add an event of /debug/stream. */
 export function addFigures(figures) {
@@ -30,20 +31,8 @@ export function addMark(label) {
 export const clearMarks = () => setMarks([]);
 
 function setMarks(marks) {
-  try {
-    sessionStorage.setItem(MARKS, JSON.stringify(marks));
-  } catch {
-    // Without storage the marks hold until the page is loaded again.
-  }
+  keepInTab(MARKS, JSON.stringify(marks));
   history.set({ ...history.get(), marks });
-}
-
-function savedMarks() {
-  try {
-    return JSON.parse(sessionStorage.getItem(MARKS) ?? "[]");
-  } catch {
-    return [];
-  }
 }
 
 /** Return the figures of one node at a point, or of all; undefined if the node was not there. */

@@ -2,6 +2,7 @@ import { command, newKey } from "../../lib/api.js";
 import { openEvents } from "../../lib/events.js";
 import { useEffect, useMemo, useRef, useState } from "../../lib/preact.js";
 import { session } from "../../lib/session.js";
+import { holdWindow } from "../../lib/unsent.js";
 import { Lane, sendAll } from "../chat/lane.js";
 import { followRun } from "../chat/run.js";
 
@@ -53,6 +54,7 @@ class Zone {
     if (this.closed) return;
     this.state = { ...this.state, ...changes };
     this.setState(this.state);
+    holdWindow(this, this.state.posts.some(({ stored }) => stored === null));
   }
 
   /** Follow the zone first and read its newest messages then, so that nothing falls between. */
@@ -77,10 +79,13 @@ class Zone {
     }));
   }
 
-  close() {
+  async close() {
     this.closed = true;
     for (const stop of this.stops.values()) stop();
-    sendAll(this.user, [...this.asking.rest(), ...this.posting.rest()].map((post) => this.commandOf(post)));
+    const rest = [...this.asking.rest(), ...this.posting.rest()];
+    holdWindow(this, rest.length > 0);
+    await sendAll(this.user, rest.map((post) => this.commandOf(post)));
+    holdWindow(this, false);
   }
 
   take({ type, message, membership }) {

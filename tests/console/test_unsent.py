@@ -1,0 +1,110 @@
+"""What was written in the console and not yet sent: a reload loses none of it unasked."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser, Locator, Page, Route, expect
+
+from tests.support.console import Console, console_of
+from tests.support.console_acts import SCRIPTED, messages, say
+from tests.support.gateway import Client, running
+
+
+@pytest.fixture(scope="module")
+async def user_and_console(
+    browser: Browser, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[tuple[Client, Console]]:
+    """A user with the agent `scout` in the domain `hall`, at a gateway whose agents say and wait as they are told."""
+    data = tmp_path_factory.mktemp("unsent") / "data"
+    async with running(data, script=SCRIPTED, PARLEY_DEFAULT_PLAN="enterprise") as gateway, gateway.client() as client:
+        user = await client.register("writer")
+        await user.agent("scout")
+        (await user.command("DM_Create", target={"agent": "scout"}, vx={"name": "hall", "description": "A hall"})).ok()
+        async with console_of(browser, gateway) as console:
+            yield user, console
+
+
+def stored(page: Page) -> Locator:
+    """Return the times of the messages that the page knows to be stored."""
+    return messages(page).locator("time")
+
+
+async def asks_before_a_reload(page: Page) -> None:
+    """Load the page anew as its user would, and stay because the browser asks."""
+    async with page.expect_event("dialog") as asked:
+        await page.evaluate("setTimeout(() => location.reload())")
+    dialog = await asked.value
+    assert dialog.type == "beforeunload"
+    await dialog.dismiss()
+
+
+@pytest.mark.parametrize("place", ["chat/scout", "zones/hall/lobby"])
+async def test_a_draft_outlives_a_reload_until_it_is_sent(user_and_console: tuple[Client, Console], place: str):
+    user, console = user_and_console
+    page = await console.window(user, f"/console/{place}")
+    field = page.get_by_role("textbox", name="Message to")
+    await field.fill("say:drafted")
+    await page.reload()
+    await expect(field).to_have_value("say:drafted")
+    await field.press("Enter")
+    await expect(messages(page).first).to_contain_text("say:drafted")
+    await expect(stored(page).first).to_be_visible()
+    await page.reload()
+    await expect(messages(page).first).to_contain_text("say:drafted")
+    await expect(field).to_have_value("")
+
+
+async def test_a_chat_asks_before_messages_that_wait_are_lost(
+    user_and_console: tuple[Client, Console], unique: str, tmp_path: Path
+):
+    user, console = user_and_console
+    made = (await user.command("CV_Create", target={"agent": "scout"}, vx={"name": unique})).ok().profile[0]
+    page = await console.window(user, f"/console/chat/scout/{made['id']}")
+    await say(page, f"say:first wait:{tmp_path}/gate")
+    await say(page, "say:second")
+    await expect(messages(page).nth(1)).to_contain_text("first")
+    await asks_before_a_reload(page)
+    (tmp_path / "gate").touch()
+    await expect(messages(page).nth(3)).to_contain_text("second")
+    await page.reload()  # would not end if the browser still asked
+    await expect(messages(page)).to_have_count(4)
+
+
+async def test_a_chat_asks_before_a_message_that_failed_is_lost(user_and_console: tuple[Client, Console], unique: str):
+    user, console = user_and_console
+    made = (await user.command("CV_Create", target={"agent": "scout"}, vx={"name": unique})).ok().profile[0]
+    page = await console.window(user, f"/console/chat/scout/{made['id']}")
+    (await user.command("AP_LogOff", target={"agent": "scout"})).ok()
+    try:
+        await say(page, "say:refused")
+        await expect(page.get_by_role("alert")).to_contain_text("offline")
+        await asks_before_a_reload(page)
+        await page.get_by_role("button", name="Dismiss").click()
+        await page.reload()
+        await expect(page.get_by_text("Say something to scout")).to_be_visible()
+    finally:
+        (await user.command("AP_LogOn", target={"agent": "scout"})).ok()
+
+
+async def test_a_zone_asks_before_posts_that_wait_are_lost(user_and_console: tuple[Client, Console], unique: str):
+    user, console = user_and_console
+    (await user.command("ZN_Create", target={"domain": "hall"}, vx={"name": unique})).ok()
+    page = await console.window(user, f"/console/zones/hall/{unique}")
+    let_go = asyncio.Event()
+
+    async def hold_posts(route: Route) -> None:
+        if "ZN_Post" in (route.request.post_data or ""):
+            await let_go.wait()
+        await route.continue_()
+
+    await page.route("**/tps", hold_posts)
+    await say(page, "one")
+    await say(page, "two")
+    await asks_before_a_reload(page)
+    let_go.set()
+    await expect(stored(page)).to_have_count(2)
+    await page.unroute_all(behavior="wait")  # an answer may be on its way to the page
+    await page.reload()  # would not end if the browser still asked
+    await expect(stored(page)).to_have_count(2)
