@@ -193,26 +193,27 @@ class Gateway:
 
         Returns the number of requests that were cut off at the end of the grace time.
         """
-        if self.node is not None:
-            await self.node.hand_over()
-        self.core.streams.close("gateway stops")
-        self.core.open_streams.close("gateway stops")
-        cut_off = await self.listener.drain(self.parts.grace_s)
-        unfinished = await self._stop_core()
-        if unfinished:
-            log.warning("%d actors were not done when the gateway stopped", unfinished)
-        self.access_log.flush()
-        return cut_off
+        async with AsyncExitStack() as rest:
+            rest.callback(self.access_log.flush)
+            rest.push_async_callback(self._stop_core)
+            if self.node is not None:
+                await self.node.hand_over()
+            self.core.streams.close("gateway stops")
+            self.core.open_streams.close("gateway stops")
+            return await self.listener.drain(self.parts.grace_s)
 
-    async def _stop_core(self) -> int:
+    async def _stop_core(self) -> None:
+        """Stop each part though another one fails: a store that stays open keeps the process alive."""
         for task in self._tasks:
             task.cancel()
-        unfinished = await self.core.close(self.parts.grace_s)
-        if isinstance(self.engine, Closing):
-            await self.engine.close()
-        if self.node is not None:
-            await self.node.leave()
-        return unfinished
+        async with AsyncExitStack() as rest:
+            if self.node is not None:
+                rest.push_async_callback(self.node.leave)
+            if isinstance(self.engine, Closing):
+                rest.push_async_callback(self.engine.close)
+            unfinished = await self.core.close(self.parts.grace_s)
+            if unfinished:
+                log.warning("%d actors were not done when the gateway stopped", unfinished)
 
 
 async def prepare_sealer(store: Store, settings: Settings) -> Sealer:

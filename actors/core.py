@@ -227,9 +227,10 @@ class Core:
 
     async def close(self, grace_s: float) -> int:
         """Finish the work under way, stop every actor, close the store; return the number of actors cut off."""
-        unfinished = await self.stop(grace_s)
-        await self.store.close()
-        return unfinished
+        try:
+            return await self.stop(grace_s)
+        finally:
+            await self.store.close()
 
     async def stop(self, grace_s: float) -> int:
         """Finish the work under way and stop every actor; return the number of actors cut off."""

@@ -52,6 +52,8 @@ _REMEDIES = {
     "57P03": "the server does not take connections now: wait until it has started.",
 }
 
+_OF_PARAMETERS = ("42704", "22023")  # one that the server doesn't know, or a value that it doesn't take
+
 
 def described(url: str) -> str:
     """Name a database for people: user, host and name, without a password."""
@@ -159,6 +161,8 @@ def unusable(url: str, error: Exception) -> str:
     state = getattr(error, "sqlstate", None) or ""
     if state in _REMEDIES:
         return f"{described(url)} can't be used: {_REMEDIES[state]}"
+    if state in _OF_PARAMETERS:
+        return f"{described(url)} can't be used: {error}: correct it after the ? in PARLEY_STORE_URL, or take it out."
     if isinstance(error, asyncio.TimeoutError):
         return f"{described(url)} does not answer: see that the server runs and can be reached from here."
     if isinstance(error, ConnectionError) and "SSL" in str(error):

@@ -252,7 +252,12 @@ def test_a_retry_after_is_waited_for_and_a_long_one_is_raised() -> None:
 
 
 @pytest.mark.parametrize(
-    ("http", "said"), [(503, "a proxy that has no gateway"), (404, "is this a gateway's address?")]
+    ("http", "said"),
+    [
+        (503, "a proxy that has no gateway"),
+        (429, "a proxy that limits requests"),
+        (404, "is this a gateway's address?"),
+    ],
 )
 def test_the_error_tells_a_proxy_without_a_gateway_from_another_address(http: int, said: str) -> None:
     error = refusal(http, {}, "<html>")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.gateways.gate import ENGINES, Gate
-from tests.support.gateway import BUS, PASSWORD, GatewayProcess, running
+from tests.support.gateway import BUS, CHECKOUT, PASSWORD, GatewayProcess, running
 from tests.support.load import UNKNOWN, Crowd, crowd, verify_rows
 from tests.support.operator import on_plan
 from tests.support.stored import read
@@ -239,3 +239,14 @@ def listening_at(gateway: GatewayProcess) -> tuple[str, int]:
     found = re.fullmatch(r"http://(.+):(\d+)", gateway.base)
     assert found is not None
     return found.group(1), int(found.group(2))
+
+
+async def test_a_stop_in_which_a_part_fails_ends_all_others_and_tells_of_it(tmp_path: Path):
+    gateway = await GatewayProcess(tmp_path / "data", script=CHECKOUT / "tests/gateways/unclosable.py").start()
+    async with gateway.client() as client:
+        await client.register("somebody")
+    tell(gateway, signal.SIGTERM)
+    assert await ended(gateway) == 1
+    assert "RuntimeError: detail-of-the-hasher" in gateway.log.read_text()
+    async with running(tmp_path / "data") as again, again.client() as client:
+        await client.log_on("somebody")

@@ -139,6 +139,12 @@ async def test_a_database_that_is_not_there_is_told(own: Cluster):
         await PostgresStore.open(own.url("nowhere"))
 
 
+@pytest.mark.parametrize(("name", "value"), [("connect_timeout", "10"), ("work_mem", "much")])
+async def test_a_parameter_of_the_url_that_the_server_does_not_take_is_named(own: Cluster, name: str, value: str):
+    with pytest.raises(StoreError, match=rf"\"{name}\".* after the \? in PARLEY_STORE_URL"):
+        await PostgresStore.open(f"{own.url('postgres')}&{name}={value}")
+
+
 @pytest.mark.parametrize("table", ["users", "recipes"])
 async def test_a_database_with_another_program_s_tables_is_refused_and_stays(own: Cluster, table: str):
     url = await own.database(f"of_{table}")

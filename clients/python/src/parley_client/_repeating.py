@@ -98,9 +98,8 @@ def refusal(http: int, headers: Mapping[str, str], body: Any) -> Refused | Unexp
     status: Any = body.get("status") if isinstance(body, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
     if not isinstance(status, dict) or "internal_code" not in status or "http_code" not in status:
         if http in OF_PROXIES:
-            return UnexpectedAnswer(
-                f"HTTP {http} came without a status of Parley's, as from a proxy that has no gateway"
-            )
+            why = "limits requests" if http == 429 else "has no gateway"
+            return UnexpectedAnswer(f"HTTP {http} came without a status of Parley's, as from a proxy that {why}")
         return UnexpectedAnswer(f"HTTP {http} came without a status of Parley's: is this a gateway's address?")
     return refused(status, headers.get("X-Request-Id"), retry_after(headers))  # pyright: ignore[reportUnknownArgumentType]
 
