@@ -168,6 +168,7 @@ async def _choice(call: Call, view: BankView) -> Choice:
     if call.target.agent is not None:
         author_id, author_owner_id, _ = await target_agent_of(call, view)
     own = author_owner_id == me
+    most = view.row.memories
     name = None if call.vx.name == ALL_MEMORIES else call.vx.name
     if name is not None:
         found = await call.core.store.fetch(memories.chosen(view.row.id, Choice(name, author_id)))
@@ -176,13 +177,14 @@ async def _choice(call: Call, view: BankView) -> Choice:
             raise NotPermitted(f"You may not read {view.row.name}; its admins may do this.")
         if not found:
             raise no_such_memory()
+        most = len(found)
     choice = Choice(name, author_id, me if own and view.permission != "admin" else None)
-    return choice._replace(many=await _is_much_of(call, view, choice))
+    return choice._replace(many=most >= _MANY and await _is_much_of(call, view, choice))
 
 
 async def _is_much_of(call: Call, view: BankView, choice: Choice) -> bool:
     """Return whether a choice has so many of a bank's memories that they are better not removed one by one."""
-    if choice == Choice() or view.row.memories < _MANY:
+    if choice == Choice():
         return False
     (count,) = await call.core.store.fetch(memories.counted(view.row.id, choice))
     return count >= max(_MANY, view.row.memories * _MUCH)
