@@ -1,5 +1,6 @@
 """Live actors, one actor's state and messages, and who holds whom."""
 
+import asyncio
 import re
 
 import pytest
@@ -43,6 +44,23 @@ async def test_actors_are_filtered_sorted_and_live(console: Console, auditor: Cl
     await page.get_by_role("button", name="Handled").click()
     await expect(page).to_have_url(re.compile("sort=handled"))
     await no_serious_violations(page)
+
+
+async def test_more_actors_are_shown_by_keyboard_without_losing_one_s_place(
+    console: Console, auditor: Client, user: Client, unique: str
+):
+    await asyncio.gather(*(user.agent(f"{unique}-{number}") for number in range(205)))
+    page = await console.window(auditor, f"/console/actors?kind=agent&name={unique}")
+    rows = page.get_by_role("table", name="Live actors").get_by_role("row")
+    await expect(rows).to_have_count(1 + 100)
+    more = page.get_by_role("button", name="Show more")
+    await more.press("Enter")
+    await expect(rows).to_have_count(1 + 200)
+    await expect(more).to_be_focused()
+    await more.press("Enter")
+    await expect(rows).to_have_count(1 + 205)
+    await expect(more).to_be_hidden()
+    await expect(page.locator("main div").filter(has=rows).and_(page.locator(":focus"))).to_have_count(1)
 
 
 async def test_one_actor_shows_its_state_and_its_messages_without_texts(

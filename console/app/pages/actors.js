@@ -1,5 +1,6 @@
 import { Button, Empty, ErrorNotice, Field, Loading, Notice, Page, Select, Table } from "../components/index.js";
 import { route } from "../lib/api.js";
+import { useFocusKept } from "../lib/focus.js";
 import { number, plural } from "../lib/format.js";
 import { useEvery, useLoad, useSettled } from "../lib/load.js";
 import { html, useEffect, useState } from "../lib/preact.js";
@@ -21,7 +22,9 @@ function List({ query }) {
   const [held, setHeld] = useState(false);
   const [limit, setLimit] = useState(FIRST);
   const { kind, name, sort } = query;
-  const found = useLoad(() => route("GET", "/debug/actors", { query: { kind, name, sort, limit } }), [kind, name, sort]);
+  const load = async () => ({ ...(await route("GET", "/debug/actors", { query: { kind, name, sort, limit } })), limit });
+  const found = useLoad(load, [kind, name, sort]);
+  const list = useFocusKept(); // the button below the list goes away with its last click
   useEvery(EVERY_MS, () => held || found.loading || found.reload());
   useEffect(() => {
     if (limit > FIRST) found.reload();
@@ -34,9 +37,10 @@ function List({ query }) {
     <${Filters} query=${query} counts=${found.data?.counts ?? {}} />
     <${ErrorNotice} error=${found.error} retry=${found.reload} />
     <${Unreachable} nodes=${found.data?.unreachable ?? []} />
-    ${found.data === null ? !found.error && html`<${Loading} />` : html`
+    ${found.data === null ? !found.error && html`<${Loading} />` : html`<div ref=${list} tabindex="-1">
       <${Listed} found=${found.data} sort=${sort} />
-      <${More} shown=${found.data.actors.length} limit=${limit} onMore=${() => setLimit(Math.min(2 * limit, MOST))} />`}
+      <${More} found=${found.data} busy=${limit > found.data.limit} onMore=${() => setLimit(Math.min(2 * limit, MOST))} />
+    </div>`}
   <//>`;
 }
 
@@ -83,10 +87,10 @@ function Listed({ found, sort = "" }) {
 const FIRST_ASCENDING = new Set(["name", "kind"]);
 const flipped = (sort) => (sort.startsWith("-") ? sort.slice(1) : `-${sort}`);
 
-function More({ shown, limit, onMore }) {
-  if (shown < limit) return null;
+function More({ found: { actors, limit }, busy, onMore }) {
+  if (actors.length < limit) return null;
   if (limit >= MOST) return html`<p class="quiet">The first ${number(MOST)} in this order are shown; filter to see others.</p>`;
-  return html`<div class="more"><${Button} kind="ghost" onClick=${onMore}>Show more<//></div>`;
+  return html`<div class="more"><${Button} kind="ghost" busy=${busy} onClick=${onMore}>Show more<//></div>`;
 }
 
 const COLUMNS = [
