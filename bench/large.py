@@ -30,8 +30,10 @@ from persistence.store import Unit
 BANK = "large-bank"
 SHORT, LONG = 200, 100_000
 """The number of messages in a conversation before the runs."""
-CONVERSATIONS = 2
-"""The number of conversations of each length; each has two of a run's connections."""
+CONVERSATIONS = {SHORT: 64, LONG: 2}
+"""The number of conversations of each length: many short ones, so that none grows long during the runs."""
+CHATTING = 4
+"""The number of connections of chats."""
 QUESTIONS = 20_011
 INDEXING_S = 400.0
 """Limit of the wait until the gateway has indexed the messages stored directly."""
@@ -65,7 +67,8 @@ def measure(folder: Path, seconds: float, rounds: int) -> None:
     began = time.perf_counter()
     numbers = asyncio.run(_fill(database, talks))
     say("")
-    say(f"{LARGE:,} memories and {CONVERSATIONS} x {LONG:,} messages stored in {time.perf_counter() - began:.0f} s")
+    took = time.perf_counter() - began
+    say(f"{LARGE:,} memories and {CONVERSATIONS[LONG]} x {LONG:,} messages stored in {took:.0f} s")
     with gateway(folder) as parley, bare_echo(folder) as bare:
         _wait_until_indexed(database, numbers[LONG])
         asked, reading, chats = folder / "asked", folder / "reading", folder / "everyday"
@@ -76,7 +79,7 @@ def measure(folder: Path, seconds: float, rounds: int) -> None:
         for what, length in ((CHAT_IN_SHORT, SHORT), (CHAT_IN_LONG, LONG)):
             tokens = folder / f"talking-after-{length}"
             write_lines(tokens, [talk.token for talk in talks[length]])
-            loads[what] = Load(parley, tokens, chats, connections=2 * CONVERSATIONS)
+            loads[what] = Load(parley, tokens, chats, connections=CHATTING)
         runs: dict[str, list[Run]] = {what: [] for what in loads}
         for number in range(rounds + 1):
             for what, load in loads.items():
@@ -96,8 +99,7 @@ def _print(runs: dict[str, list[Run]]) -> None:
             [what, *(f"{figure:,.{places}f}" for figure, places in zip(figures, (0, 2, 2, 0), strict=True)), ""]
         )
     table(
-        f"At scale: wrk -t1 -c{CONNECTIONS} for the bank, -c{2 * CONVERSATIONS} for chats, medians of"
-        f" {len(runs[BARE])} rounds",
+        f"At scale: wrk -t1 -c{CONNECTIONS} for the bank, -c{CHATTING} for chats, medians of {len(runs[BARE])} rounds",
         ["", "requests/s", "p50 ms", "p99 ms", "CPU µs", ""],
         rows,
     )
@@ -119,7 +121,7 @@ async def _set_up(base: str) -> tuple[str, dict[int, list[Talk]]]:
         await gateway.send("MB_Create", reader, target=bank, vx={"name": BANK, "description": "A large one"})
         talks: dict[int, list[Talk]] = {}
         for length in (SHORT, LONG):
-            names = [f"after-{length}-{number:02}" for number in range(CONVERSATIONS)]
+            names = [f"after-{length}-{number:02}" for number in range(CONVERSATIONS[length])]
             tokens = await gateway.crowd(names, PLAN)
             for token in tokens:
                 await gateway.send("AP_Chat", token, content="hello")
