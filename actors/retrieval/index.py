@@ -1,21 +1,16 @@
 """An inverted index in memory, ranked as ranking.py says, for conversations, profiles and banks in use."""
 
-from bisect import bisect_left, insort
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Sequence
 from itertools import islice
 
-from msgspec import Struct
-
 from actors.retrieval.found import LONGER_BY, MAX_RELATIVES, RELATIVE, Found, beginning, judged, shares_of
+from actors.retrieval.postings import Postings
 from actors.retrieval.question import Judge, Question
 from actors.retrieval.ranking import IN_CONTEXT, K1, B, Gains, Matched, best_of, factors, highest, in_order, rarity
 from actors.retrieval.ranking import in_context as with_context
 from actors.text import tokenizer
 from actors.text.answer_kinds import ASKED, ASKS
-
-MAX_TERMS_PER_TEXT = 1_024
-"""The number of distinct terms of a text that are indexed, the first ones; bounds the memory of hostile texts."""
 
 MAX_POSTINGS = 2_000
 """The number of postings that a search reads, those of the rarest terms; other terms only count in scores."""
@@ -31,44 +26,21 @@ _MAX_RELATED = 1_000  # terms whose relatives are cached
 _TO_RAISE = 3  # times as many texts as are wanted, of which those that hold the kind of answer may come first
 
 
-class _Text(Struct, frozen=True):
-    """The distinct terms of a text, its length in terms, and how often it has those that it repeats."""
-
-    terms: tuple[str, ...]
-    length: int
-    often: dict[str, int] | None
-
-
-_Term = tuple[str, str, float, tuple[int, ...]]
+_Term = tuple[str, str, float, Sequence[int]]
 """A term that is searched for: itself, the question's term that it stands for, its strength, the texts that have it."""
 
 
-class Index:
+class Index(Postings):
     """Texts by number (>= 0), found by their terms.
 
-    A tuple of numbers per term takes half the memory of a dict per term.
-
-        >>> index = Index()
-        >>> index.add(1, ["dog", "name", "rex"])
-        >>> index.add(2, ["train", "leav"])
-        >>> [found.number for found in index.search(Question(["dog"]), limit=5)]
-        [1]
+    >>> index = Index()
+    >>> index.add(1, ["dog", "name", "rex"])
+    >>> index.add(2, ["train", "leav"])
+    >>> [found.number for found in index.search(Question(["dog"]), limit=5)]
+    [1]
     """
 
-    __slots__ = (
-        "_gains",
-        "_holding",
-        "_in_order",
-        "_max_postings",
-        "_parts",
-        "_places",
-        "_postings",
-        "_related",
-        "_relates",
-        "_searches",
-        "_texts",
-        "_words",
-    )
+    __slots__ = ("_gains", "_max_postings", "_related", "_relates", "_searches")
 
     def __init__(self, *, max_postings: int = MAX_POSTINGS, relates: bool = True) -> None:
         """Make an empty index.
@@ -77,80 +49,17 @@ class Index:
             max_postings: bounds the postings that a search reads, those of the rarest terms.
             relates: whether a term that no text has stands for terms that begin alike.
         """
+        super().__init__()
         self._max_postings = max_postings
         self._relates = relates
-        self._postings: dict[str, tuple[int, ...]] = {}
-        self._texts: dict[int, _Text] = {}
-        self._places: dict[int, tuple[str, int]] = {}
-        self._parts: dict[tuple[str, int], int] = {}
-        self._in_order: list[str] | None = None  # the terms, from the first search for relatives on
         self._related: dict[str, list[str]] = {}  # what stands for a term that no text has, as long as nothing changes
-        self._words = 0
         self._searches = 0  # since the last change
         self._gains: dict[str, list[float]] = {}  # of common terms, as long as nothing changes
-        self._holding: dict[str, frozenset[int]] = {}  # texts by kind of answer, as long as nothing changes
-
-    def __len__(self) -> int:
-        return len(self._texts)
-
-    def __contains__(self, number: int) -> bool:
-        return number in self._texts
-
-    def terms(self, number: int) -> tuple[str, ...]:
-        """Return the distinct terms of a text."""
-        return self._texts[number].terms
-
-    def add(self, number: int, terms: Sequence[str], whole: str = "", part: int = 0) -> None:
-        """Index a text under a number that is not in use; for `whole` and `part` see `Matched`."""
-        if number in self._texts:
-            raise ValueError(f"text {number} is indexed already")
-        distinct = tuple(dict.fromkeys(terms))[:MAX_TERMS_PER_TEXT]
-        often: dict[str, int] | None = None
-        if len(distinct) < len(terms):
-            often = {term: times for term, times in Counter(terms).items() if times > 1}
-        self._texts[number] = _Text(distinct, len(terms), often)
-        self._words += len(terms)
-        self._changed()
-        if part:
-            self._places[number] = whole, part
-            self._parts[whole, part] = number
-        postings = self._postings
-        posting = (number,)
-        for term in distinct:
-            if term in postings:
-                postings[term] += posting
-            else:
-                postings[term] = posting
-                if self._in_order:
-                    insort(self._in_order, term)
-
-    def remove(self, number: int) -> None:
-        """Remove a text; raises KeyError if there is none of that number."""
-        postings = self._postings
-        text = self._texts.pop(number)
-        self._words -= text.length
-        self._changed()
-        place = self._places.pop(number, None)
-        if place is not None and self._parts.get(place) == number:
-            del self._parts[place]
-        for term in text.terms:
-            known = postings[term]
-            if len(known) == 1:
-                del postings[term]
-                if self._in_order:
-                    del self._in_order[bisect_left(self._in_order, term)]
-            elif known[0] == number:  # the usual case: the oldest text goes first
-                postings[term] = known[1:]
-            else:
-                position = known.index(number)
-                postings[term] = known[:position] + known[position + 1 :]
 
     def _changed(self) -> None:
         self._searches = 0
         if self._gains:
             self._gains = {}
-        if self._holding:
-            self._holding = {}
         if self._related:
             self._related = {}
 
@@ -177,7 +86,7 @@ class Index:
         most = highest([one[2] for one in known], question.raising, self._postings) if answering else 0.0
         if answering and not judge.judge(dict.fromkeys(having, 1.0), most)[1]:
             return []
-        leading = known[: self._leading(known)]
+        leading = self._leading(known)
         own, places = self._own(leading), self._places
         replaced = shares_of([(term, asked) for term, asked, _, _ in known if term != asked])
         holding = self._held((ASKS, ASKED, *(raising := question.raising)))
@@ -186,7 +95,7 @@ class Index:
         raised = factors(raising, holding, {number for _, number in best}) if holding and not places else {}
         if not places:
             best = (in_order(best, raised) if raised else best)[:limit]
-        if not places and not replaced and len(leading) == len(known):
+        if not places and not replaced and leading is known:
             return self._judged_by_own(judge, best, [one[0] for one in known])
         by_term = {one[0]: one for one in known}
         found = plain = {number: self._gains_in(number, by_term) for _, number in best}
@@ -195,13 +104,6 @@ class Index:
             found = with_context(matched, self._parts.get, holding.get(ASKED, _NO_TEXTS))
             raised = factors(raising, holding, found.keys()) if holding else {}
         return judged(judge, len(self._texts), having, replaced, plain, found, raised, limit, places.get)
-
-    def _held(self, kinds: Iterable[str]) -> Mapping[str, frozenset[int]]:
-        """Return the texts with these terms that raise, by term, and some with others; each is looked up once."""
-        for kind in kinds:
-            if kind in self._postings and kind not in self._holding:
-                self._holding[kind] = frozenset(self._postings[kind])
-        return self._holding
 
     def _judged_by_own(self, judge: Judge, best: list[tuple[float, int]], terms: list[str]) -> list[Found]:
         """Judge texts that stand alone, whose scores count these terms of the question."""
@@ -269,20 +171,31 @@ class Index:
             known.append((count, term, asked, weight))
         known.sort()
         texts = len(self._texts)
-        rarest = [
+        rarest: list[_Term] = [
             (term, asked, weight * rarity(texts, count) * (K1 + 1), postings[term])
             for count, term, asked, weight in known[:MAX_QUERY_TERMS]
         ]
         return rarest, having
 
-    def _leading(self, known: list[_Term]) -> int:
-        """Count the terms, rarest first, that have at most `max_postings` texts together; at least one."""
+    def _leading(self, known: list[_Term]) -> list[_Term]:
+        """Return the terms that find texts, rarest first: those that have at most `max_postings` texts together.
+
+        Where even the rarest has more, terms distinguish little: then all find texts, each its newest.
+        """
         left = self._max_postings
         for place, (_, _, _, numbers) in enumerate(known):
             left -= len(numbers)
             if left < 0:
-                return max(place, 1)
-        return len(known)
+                return known[:place] if place else self._newest(known)
+        return known
+
+    def _newest(self, known: list[_Term]) -> list[_Term]:
+        """Return the terms with their newest texts, `max_postings` of all together, in proportion."""
+        part = self._max_postings / sum(len(numbers) for _, _, _, numbers in known)
+        return [
+            (term, asked, strength, numbers[-max(1, int(len(numbers) * part)) :])
+            for term, asked, strength, numbers in known
+        ]
 
     def _relatives(self, term: str) -> list[str]:
         """List terms that begin as a term does (an inflection), and those that it begins with (of a compound)."""
@@ -304,10 +217,9 @@ class Index:
         """Score the texts by the terms that they have themselves."""
         own: dict[int, float] = {}
         for one in reversed(leading):  # the longest first, because a whole dict is made fastest
-            term, asked, _, having = one
-            numbers = having[-self._max_postings :]
+            term, asked, _, numbers = one
             gains = self._gains.get(term) if term == asked else None
-            if gains is None:
+            if gains is None or len(gains) != len(numbers):
                 gains = self._gains_of(one, numbers)
             if own:
                 get = own.get
@@ -317,7 +229,7 @@ class Index:
                 own = dict(zip(numbers, gains, strict=True))
         return own
 
-    def _gains_of(self, one: _Term, numbers: tuple[int, ...]) -> list[float]:
+    def _gains_of(self, one: _Term, numbers: Sequence[int]) -> list[float]:
         """Compute what a term contributes to the scores of its texts.
 
         Where texts seldom change, this is cached for common terms: a search spends half of its time here.

@@ -15,7 +15,7 @@ bench/dialogues (docs/performance.md, "Recall"); those of neighbours and of spea
 view, and confirmed by a fourth (docs/decisions, "answers are found by what came before their questions").
 """
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from math import log
@@ -148,9 +148,7 @@ def _raise(known: Gains, gains: Gains, weight: float) -> None:
             known[term] = weighed
 
 
-def factors(
-    raising: Iterable[str], having: Mapping[str, AbstractSet[int]], numbers: AbstractSet[int]
-) -> dict[int, float]:
+def factors(raising: Iterable[str], having: Mapping[str, set[int]], numbers: Collection[int]) -> dict[int, float]:
     """Return what the scores of some texts are multiplied by, by their numbers.
 
     Args:
@@ -163,7 +161,7 @@ def factors(
     for term in (ASKED, ASKS, *raising):
         if term not in having:
             continue
-        some = numbers & having[term]
+        some = having[term].intersection(numbers)  # looks at `numbers` only, and these are few
         factor = _FACTORS.get(term)
         if factor is None:
             spoken |= some  # a name of two words raises once

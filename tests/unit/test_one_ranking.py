@@ -65,8 +65,6 @@ async def test_both_give_the_same_texts_scores_and_judgements(store: Store, seed
     for _ in range(40):
         # words of no text: another ending, a compound, one of its own
         asked = [*chance.sample(WORDS, chance.randint(1, 5)), *chance.sample(["modenks", "ristinerwerk", "xyz"], 1)]
-        if min(sum(word in text.terms for text in texts) for word in asked[:-1]) > postings:
-            continue  # of common words alone, each reads other texts
         question = Question([*chance.sample((NUMBER, DATE), chance.randint(0, 2)), *asked[:: chance.choice((1, -1))]])
         in_memory = eight_best(index.search(question, 12, context=context))
         in_store = eight_best(

@@ -1,12 +1,17 @@
 """The inverted index in memory (actors/retrieval/index.py)."""
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.retrieval.index import MAX_TERMS_PER_TEXT, Index
+from actors.retrieval import postings
+from actors.retrieval.index import Index
+from actors.retrieval.postings import MAX_TERMS_PER_TEXT
 from actors.retrieval.question import Question
 from actors.text import tokenizer
+from actors.text.answer_kinds import ASKED, ASKS, NUMBER
 
 
 def terms_of(text: str) -> list[str]:
@@ -88,26 +93,50 @@ def test_a_document_of_endless_distinct_words_is_indexed_by_the_first_of_them() 
     assert not index.search(Question(["w9999"]), 1)
 
 
+def test_where_all_terms_are_common_the_newest_texts_of_each_are_found() -> None:
+    index = Index(max_postings=10)
+    for number in range(100):
+        index.add(number, ["tea"] if number % 2 else ["milk"] if number < 60 else ["rum", "milk", "tea"][: number % 3])
+    assert max(found(index, "milk")) > 90  # of the rarer term
+    assert max(number for number in found(index, "milk tea") if "milk" not in index.terms(number)) > 90
+
+
 VOCABULARY = st.sampled_from("abcdefgh")
-DOCUMENTS = st.lists(st.lists(VOCABULARY, max_size=25), max_size=40)
+KINDS = st.sampled_from([ASKS, ASKED, NUMBER])
+DOCUMENTS = st.lists(st.lists(VOCABULARY | KINDS, max_size=25), max_size=40)
 
 
-@given(DOCUMENTS, st.data(), st.sets(VOCABULARY))
-def test_an_index_after_additions_and_removals_equals_one_built_anew(
-    documents: list[list[str]], data: st.DataObject, query: set[str]
+@pytest.fixture(scope="module", params=[3, 64], ids=lambda many: f"lists-from-{many}")
+def many(request: pytest.FixtureRequest) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(postings, "_MANY", request.param)
+        yield
+
+
+@pytest.mark.usefixtures("many")
+@pytest.mark.parametrize("with_places", [False, True])
+@given(DOCUMENTS, st.integers(0, 20), st.data(), st.sets(VOCABULARY))
+def test_an_index_after_changes_equals_one_built_anew(
+    with_places: bool, documents: list[list[str]], joined_at: int, data: st.DataObject, query: set[str]
 ) -> None:
-    index = Index()
-    kept: dict[int, list[str]] = {}
+    question = Question([NUMBER, *sorted(query)])
+    index, newer = Index(), Index()
+    kept: dict[int, tuple[list[str], str, int]] = {}
     for number, terms in enumerate(documents):
-        index.add(number, terms)
-        kept[number] = terms
-        if kept and data.draw(st.booleans()):
+        if number == joined_at:
+            index.add_all(newer)
+        kept[number] = terms, "", number + 1 if with_places else 0
+        (index if number < joined_at // 2 or number >= joined_at else newer).add(number, *kept[number])
+        if data.draw(st.booleans()):
+            index.search(question, 5)  # which remembers what it read
+        if number >= joined_at and data.draw(st.booleans()):
             gone = data.draw(st.sampled_from(sorted(kept)))
             index.remove(gone)
             del kept[gone]
+    if len(documents) <= joined_at:
+        index.add_all(newer)
     rebuilt = Index()
-    for number, terms in kept.items():
-        rebuilt.add(number, terms)
-    question = Question(sorted(query))
+    for number, text in kept.items():
+        rebuilt.add(number, *text)
     assert index.search(question, 10) == rebuilt.search(question, 10)
     assert len(index) == len(rebuilt)
