@@ -205,6 +205,16 @@ def _json(rows: Sequence[object]) -> str:
     return orjson.dumps(rows).decode()
 
 
+def documents_between(collection: int, after: int, before: int, limit: int) -> Query[int]:
+    """List the first texts of a collection between two documents, in order."""
+    return Query(
+        "SELECT document FROM indexed_texts WHERE collection = ? AND document > ? AND document < ?"
+        " ORDER BY document LIMIT ?",
+        (collection, after, before, limit),
+        lambda row: row[0],
+    )
+
+
 # searches
 
 

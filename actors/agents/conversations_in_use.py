@@ -9,11 +9,11 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from actors.agents.messages import SendChat
-from actors.conversations.archive import CONVERSATION, Newest, read_window
 from actors.conversations.conversation import Chat, Conversation
 from actors.conversations.host import ChatHost
 from actors.conversations.loading import read_or_error
 from actors.conversations.place import Binding
+from actors.conversations.reading import CONVERSATION, Newest, read_window
 from actors.engines.answering import EngineRunner
 from actors.errors import ServiceError
 from actors.ids import Clock

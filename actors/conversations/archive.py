@@ -7,23 +7,27 @@ import asyncio
 import logging
 from asyncio import AbstractEventLoop
 from collections.abc import Callable, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic
 from weakref import WeakKeyDictionary
 
+from actors.conversations import room
+from actors.conversations.reading import S, Stream
+from actors.conversations.room import Room
 from actors.conversations.stored import from_row
 from actors.engines import dialogue_acts
-from actors.engines.message import A_PRIVATE_TURN, Utterance, turn_of
-from actors.engines.window import CAPACITY, IN_CONTEXT, MAX_POSTINGS, FoundUtterance, Window
+from actors.engines.message import Utterance, turn_of
+from actors.engines.statements import MAX_POSTINGS, OlderStatements
+from actors.engines.window import IN_CONTEXT, FoundUtterance, Window
 from actors.ids import new_number
 from actors.retrieval import stored
 from actors.retrieval.found import Found
 from actors.retrieval.question import Question
 from actors.slices import Steps, sliced
 from actors.text import tokenizer
-from persistence import conversations, search_index, zones
+from persistence import search_index
 from persistence.conversations import MessageRow
 from persistence.search_index import IndexedText
-from persistence.store import FOREIGN_KEY, ROWS, Query, Reads, Store, StoreUnavailable, Unit, Write, rows_of
+from persistence.store import FOREIGN_KEY, ROWS, Reads, Store, StoreUnavailable, Unit, Write, rows_of
 
 BATCH = 64
 """The number of messages that left the window and are indexed together."""
@@ -31,76 +35,43 @@ BATCH = 64
 BATCH_CHARS = 32_000
 """The number of characters after which a batch takes no further message, so that no unit is long."""
 
-MAX_READ = 400
-"""The number of messages before the window that are read for it where they are not indexed yet; a job does the rest."""
-
-MAX_KEPT = 1_600
-"""The number of indexed statements of one conversation in use that stay in memory, so that they need no look-up.
-
-These are about 5,000 messages of everyday talk, because questions and most replies state nothing and take no room.
-"""
-
-MAX_KEPT_IN_ALL = 100_000
-"""The same for all conversations of this process together; a longer one counts once more for each 250 characters."""
+PAGE = 32
+"""The number of older statements that are read into memory after a look-up, which costs about as much."""
 
 log = logging.getLogger("parley.archive")
 
 _turns: WeakKeyDictionary[AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 """Lets one batch of a process be indexed at a time, so that chats never wait for the units of many conversations."""
 
-S = TypeVar("S", int, str)
-
-
-class Stream(NamedTuple, Generic[S]):
-    """How the messages of private conversations, or of zones, are read and indexed; `S` is the id of one."""
-
-    collection: Callable[[S], Query[search_index.Collection]]
-    begin: Callable[[int, S, str], Write]
-    page_before: Callable[[S, int, int], Query[MessageRow]]
-    at: Callable[[S, Sequence[int]], Query[MessageRow]]
-    unchanged: Callable[[S, Sequence[tuple[int, str]]], Write]
-    a_turn: int
-    """See `turn_of`."""
-
-
-CONVERSATION = Stream[int](
-    search_index.of_conversation,
-    search_index.begin_for_conversation,
-    conversations.page_before,
-    conversations.at,
-    conversations.unchanged,
-    A_PRIVATE_TURN,
-)
-ZONE = Stream[str](search_index.of_zone, search_index.begin_for_zone, zones.page_before, zones.at, zones.unchanged, 1)
-
 
 class _Moved(Exception):
     """The index or the messages changed since they were read."""
 
 
-class _Kept:
-    """Counts the indexed statements that the archives of this process keep in memory, long ones several times."""
-
-    count = 0
-
-
-def kept_in_all() -> int:
-    """Return the number of indexed statements that archives of this process keep in memory; long ones count more."""
-    return _Kept.count
-
-
 class Archive(Generic[S]):
     """The archive of one conversation or zone in use.
 
-    The newest messages that are indexed and state something stay in memory while there is room for them in the process.
-    Where these are all that left the window, no look-up is needed.
+    Messages that are indexed and state something stay in memory while there is room for them in the process. Where
+    these are all that left the window, no look-up is needed. A conversation that was read from the store has only its
+    newest messages in memory; each look-up then reads a page of older ones, until all are there.
 
     Its units change nothing in memory that an answer shows, so they need no fence: one of an actor that was replaced
     meanwhile is stored only if it is still right. The store compares each text with the stored one, so that the terms
     of a text that was censored meanwhile never come back.
     """
 
-    __slots__ = ("_collection", "_kept", "_of", "_store", "_stream", "_task", "_tries_at", "_window")
+    __slots__ = (
+        "_collection",
+        "_of",
+        "_older",
+        "_reading",
+        "_room",
+        "_store",
+        "_stream",
+        "_task",
+        "_tries_at",
+        "_window",
+    )
 
     def __init__(
         self, store: Store, of: Stream[S], stream: S, window: Window, collection: search_index.Collection | None = None
@@ -112,10 +83,9 @@ class Archive(Generic[S]):
         self._collection = collection
         self._task: asyncio.Task[None] | None = None
         self._tries_at = 0  # the last seq of the window from which on indexing is tried again
-        self._kept = 0
-
-    def __del__(self) -> None:
-        _Kept.count -= self._kept
+        self._room = Room()
+        self._older: OlderStatements | None = None  # what was read so far
+        self._reading: asyncio.Task[None] | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -127,9 +97,30 @@ class Archive(Generic[S]):
         """Drop indexed messages, up to a seq, that state nothing, and the oldest others for which there is no room."""
         window = self._window
         await sliced(window.archiving(upto_seq))
-        window.drop_archived(keep=MAX_KEPT, room=max(MAX_KEPT_IN_ALL - _Kept.count + self._kept, 0))
-        _Kept.count += window.archived_weight - self._kept
-        self._kept = window.archived_weight
+        if window.archived <= room.MAX_KEPT or not self._has_room:
+            window.drop_archived(keep=room.MAX_KEPT, room=max(self._room.left, 0))
+        self._count()
+
+    def _count(self) -> None:
+        """Count what is in memory, and all that is being read."""
+        self._room.take(self._window.archived_weight if self._older is None else self._weight_of_all)
+
+    @property
+    def _weight_of_all(self) -> int:
+        """The weight of all statements, those that are not in memory at their least."""
+        weight, count = self._window.archived_weight, self._window.archived
+        if self._older is not None:
+            weight, count = weight + self._older.statements.weight, count + len(self._older.statements)
+        return weight + max(self._texts - count, 0)
+
+    @property
+    def _texts(self) -> int:
+        return 0 if self._collection is None else self._collection.texts
+
+    @property
+    def _has_room(self) -> bool:
+        """Whether there is room in memory for all statements."""
+        return self._room.holds_whole(self._texts, self._weight_of_all)
 
     # indexing
 
@@ -217,10 +208,12 @@ class Archive(Generic[S]):
     async def answers(self, question: Question, limit: int) -> list[FoundUtterance]:
         """Find indexed messages that answer a question; see `engines.turn.Archive`."""
         try:
-            return await self._search_store(question, limit, lambda hit: hit.answers)
+            found = await self._search_store(question, limit, lambda hit: hit.answers, answering=True)
         except Exception as error:
             _not_searched(error)
             return []
+        self._read_on()
+        return found
 
     async def best(self, question: Question, before: int, limit: int) -> list[FoundUtterance]:
         """Find messages, those in memory included; see `engines.turn.Archive`."""
@@ -229,6 +222,8 @@ class Archive(Generic[S]):
         await sliced(self._window.indexing())
         inside = self._window.search(question, limit + 1)  # one more, because the message to answer may be in there
         found = {one.utterance.seq: one for one in inside if one.utterance.seq < before}
+        if self.is_empty:
+            return list(found.values())[:limit]
         try:
             for one in await self._search_store(
                 question, limit, lambda hit: hit.number < before and hit.number not in found
@@ -239,24 +234,71 @@ class Archive(Generic[S]):
         return sorted(found.values(), key=lambda one: (one.score, one.utterance.seq), reverse=True)[:limit]
 
     async def _search_store(
-        self, question: Question, limit: int, wanted: Callable[[Found], bool]
+        self, question: Question, limit: int, wanted: Callable[[Found], bool], *, answering: bool = False
     ) -> list[FoundUtterance]:
         if self._is_behind:
             await self._read()
         collection = self._collection
         if collection is None or not collection.texts:
             return []
-        return await sliced(_with_terms(await self._store.read(self._looked_up(collection, question, limit, wanted))))
+        ranked = stored.ranked(
+            collection, question, limit, context=IN_CONTEXT, postings=MAX_POSTINGS, answering=answering
+        )
+        return await sliced(_with_terms(await self._store.read(self._looked_up(ranked, wanted))))
 
     def _looked_up(
-        self, collection: search_index.Collection, question: Question, limit: int, wanted: Callable[[Found], bool]
+        self, ranked: Reads[list[Found]], wanted: Callable[[Found], bool]
     ) -> Reads[list[tuple[MessageRow, Found]]]:
         """Find messages and read those that are wanted, the best first."""
-        ranked = yield from stored.ranked(collection, question, limit, context=IN_CONTEXT, postings=MAX_POSTINGS)
-        found = {hit.number: hit for hit in ranked if wanted(hit)}
-        rows = (yield from rows_of(self._of.at(self._stream, list(found)))) if found else []
-        messages = {row.seq: row for row in rows}
+        found = {hit.number: hit for hit in (yield from ranked) if wanted(hit)}
+        messages = yield from self._messages_at(list(found))
         return [(messages[seq], hit) for seq, hit in found.items() if seq in messages]
+
+    def _messages_at(self, seqs: list[int]) -> Reads[dict[int, MessageRow]]:
+        return {row.seq: row for row in (yield from rows_of(self._of.at(self._stream, seqs)))} if seqs else {}
+
+    # reading what is not in memory
+
+    def _read_on(self) -> None:
+        """Read the next page of statements that are not in memory, in a task, if there is room for all of them."""
+        collection = self._collection
+        if self._reading is not None or collection is None or self._is_behind:
+            return
+        if self._has_room:
+            self._reading = asyncio.create_task(self._read_page(collection.number))
+        else:
+            self._older = None
+        self._count()
+
+    async def _read_page(self, collection: int) -> None:
+        older = self._older
+        if older is None:
+            older = self._older = OlderStatements(self._of.a_turn)
+            self._count()
+        window, before = self._window, self._window.oldest_seq
+        try:
+            rows = await self._store.read(self._page(collection, older.upto_seq, before))
+            await sliced(older.adding(map(from_row, rows)))
+            if len(rows) == PAGE:
+                return
+            await sliced(window.indexing())
+            if window.oldest_seq == before and window.is_indexed:  # else those that were dropped are read next
+                window.take_older(older)
+                self._older = None
+        except StoreUnavailable as error:
+            log.warning("older messages can't be read yet: %s", error)
+        except Exception:
+            self._older = None
+            log.exception("older messages can't be read")
+        finally:
+            self._reading = None
+            self._count()
+
+    def _page(self, collection: int, after: int, before: int) -> Reads[list[MessageRow]]:
+        """Read the first indexed messages between two seqs, oldest first."""
+        seqs = yield from rows_of(search_index.documents_between(collection, after, before, PAGE))
+        messages = yield from self._messages_at(seqs)
+        return [messages[seq] for seq in seqs if seq in messages]
 
 
 def _not_searched(error: Exception) -> None:
@@ -285,29 +327,3 @@ def is_indexed(utterance: Utterance, terms: Sequence[str]) -> bool:
 def indexed(utterance: Utterance, terms: Sequence[str], a_turn: int) -> IndexedText:
     """Return a message as the index takes it; for `a_turn` see `turn_of`."""
     return IndexedText(utterance.seq, "", turn_of(utterance.seq, a_turn), terms)
-
-
-class Newest(NamedTuple):
-    """The newest messages of a conversation or zone, oldest first, and its collection if older ones are indexed."""
-
-    messages: Sequence[Utterance]
-    collection: search_index.Collection | None
-
-
-NOTHING = Newest((), None)
-"""What a new conversation or zone has."""
-
-
-async def read_window(store: Store, of: Stream[S], stream: S, last_seq: int) -> Newest:
-    """Read the newest messages of a conversation or zone, and those before them that are not indexed yet.
-
-    Raises:
-        StoreUnavailable: the store can't be read.
-    """
-    collection, count = None, CAPACITY
-    if last_seq > CAPACITY:
-        collection = next(iter(await store.fetch(of.collection(stream))), None)
-        reached = 0 if collection is None else collection.reached
-        count = min(max(CAPACITY, last_seq - reached), CAPACITY + MAX_READ)
-    rows = await store.fetch(of.page_before(stream, last_seq + 1, count))
-    return Newest([from_row(row) for row in reversed(rows)], collection)

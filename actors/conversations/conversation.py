@@ -8,9 +8,10 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from actors.conversations.archive import CONVERSATION, Archive, Newest
+from actors.conversations.archive import Archive
 from actors.conversations.ids import conversation_id, run_of
 from actors.conversations.place import Beginning, ChatPlace, RunKey
+from actors.conversations.reading import CONVERSATION, Newest
 from actors.conversations.stored import PRIVATE_QUOTES, append
 from actors.engines.message import A_PRIVATE_TURN, Source, Utterance
 from actors.engines.options import EngineOptions

@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from actors.conversations.archive import NOTHING, ZONE, Archive, Newest, read_window
+from actors.conversations.archive import Archive
 from actors.conversations.host import ChatHost
 from actors.conversations.loading import read_or_error
+from actors.conversations.reading import NOTHING, ZONE, Newest, read_window
 from actors.engines.window import Window
 from actors.errors import Overloaded, ServiceError
 from actors.runtime.future import AsyncFuture

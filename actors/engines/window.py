@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from actors.engines import dialogue_acts
 from actors.engines.message import Utterance, turn_of
+from actors.engines.statements import OlderStatements, Statements, new_index
 from actors.retrieval.found import Found
 from actors.retrieval.index import Index
 from actors.retrieval.question import Question
@@ -23,9 +24,7 @@ MAX_LEFT = 2_000
 IN_CONTEXT = 6
 """The number of best utterances whose words count for those around them."""
 
-MAX_POSTINGS = 256
-"""Bounds the cost of a search: the number of places of words that it looks at, those of the rarest words."""
-
+_FEW = 1_000  # statements that are dropped one by one
 _MAX_BETWEEN = 16  # utterances, up to the next statement
 
 
@@ -52,7 +51,6 @@ class Window:
     __slots__ = (
         "_a_turn",
         "_archived",
-        "_archived_numbers",
         "_capacity",
         "_from_seq",
         "_index",
@@ -61,7 +59,6 @@ class Window:
         "_oldest",
         "_repeating",
         "_utterances",
-        "archived_weight",
         "left",
     )
 
@@ -80,16 +77,13 @@ class Window:
         self._keeps_left = keeps_left
         self._utterances = [] if keeps_left else list(utterances)[-capacity:]  # those that left come first
         self._oldest = 0  # the index's number of the first utterance; those of archived ones are smaller
-        self._archived: dict[int, Utterance] = {}  # those that state something, by their numbers in the index
-        self._archived_numbers: list[int] = []  # the same, oldest first
+        self._archived = Statements()
         self._from_seq = 0  # the `oldest_seq`, once an utterance is gone
         self._index: Index | None = None
         self._indexed = 0  # all utterances with smaller numbers are in the index
         self._repeating: dict[int, Sequence[str]] = {}  # the terms of indexed utterances that have one several times
         self.left = 0
         """The number of utterances that left and that the archive has not."""
-        self.archived_weight = 0
-        """The size of the `archived`: each counts once, and once more for each 250 characters."""
         if keeps_left:
             for utterance in utterances:
                 self.append(utterance)
@@ -116,6 +110,11 @@ class Window:
         return len(self._archived)
 
     @property
+    def archived_weight(self) -> int:
+        """The size of these: each counts once, and once more for each 250 characters."""
+        return self._archived.weight
+
+    @property
     def oldest_seq(self) -> int:
         """The seq from which on all utterances that state something are in memory, whether or not they left; or 0."""
         return self._from_seq or (self._utterances[0].seq if self._utterances else 0)
@@ -133,6 +132,8 @@ class Window:
     def append(self, utterance: Utterance) -> None:
         """Add the newest utterance; the oldest leaves a full window."""
         utterances = self._utterances
+        if not utterances:
+            self._oldest = self._indexed = utterance.seq  # so that older ones can have numbers, too
         if len(utterances) - self.left == self._capacity:
             if self._keeps_left and self.left < MAX_LEFT:
                 self.left += 1
@@ -184,26 +185,29 @@ class Window:
                 self.left -= 1
                 self._repeating.pop(number, None)
                 if terms:
-                    self._archived[number] = utterance
-                    self._archived_numbers.append(number)
-                    self.archived_weight += _weight(utterance)
+                    self._archived.add(number, utterance)
             yield
 
     def drop_archived(self, *, keep: int = 0, room: int = 0) -> None:
         """Drop the oldest utterances that are archived, down to `keep` of them, with an `archived_weight` of `room`."""
-        dropped: list[int] = []
-        count, weight = len(self._archived), self.archived_weight
-        for number, utterance in self._archived.items():
-            if count <= keep and weight <= room:
-                break
-            count -= 1
-            weight -= _weight(utterance)
-            dropped.append(number)
-        del self._archived_numbers[: len(dropped)]
-        for number in dropped:
-            self._from_seq = max(self._from_seq, self._archived.pop(number).seq + 1)
+        dropped = self._archived.drop_oldest(keep, room)
+        if dropped:
+            self._from_seq = max(self._from_seq, dropped[-1][1].seq + 1)
+        if len(dropped) > len(self._archived) + _FEW:
+            self.compact()  # costs less than to take so many out of the index
+        for number, _ in dropped:
             self._remove(number)
-        self.archived_weight = weight
+
+    def take_older(self, older: OlderStatements) -> None:
+        """Take all statements from before the `oldest_seq`, so that searches find them, too; they are archived.
+
+        This costs little if the window `is_indexed`.
+        """
+        older.index.add_all(self._ready())
+        self._index = older.index
+        older.statements.add_all(self._archived)
+        self._archived = older.statements
+        self._from_seq = 1
 
     def _shift(self) -> None:
         """Take the first utterance off the list."""
@@ -231,7 +235,7 @@ class Window:
         while True:
             index = self._index
             if index is None:
-                index = self._index = Index(max_postings=MAX_POSTINGS, relates=False)
+                index = self._index = new_index()
                 self._indexed = 0
                 self._repeating.clear()
             if self.is_indexed:
@@ -252,7 +256,7 @@ class Window:
     def _not_indexed(self) -> list[int]:
         """List the numbers of the utterances that are to be added to the index."""
         rest = range(max(self._indexed, self._oldest), self._oldest + len(self._utterances))
-        return [*(number for number in self._archived if number >= self._indexed), *rest]
+        return [*self._archived.from_number(self._indexed), *rest]
 
     def _at(self, number: int) -> Utterance | None:
         """Return the utterance with a number in the index, if it is still in memory."""
@@ -312,7 +316,7 @@ class Window:
         for position in range(len(self._utterances) - 1, -1, -1):
             if self._oldest + position in index:
                 yield self._utterances[position]
-        yield from reversed(self._archived.values())
+        yield from reversed(self._archived)
 
     def next_statement(self, utterance: Utterance) -> Utterance | None:
         """Return the next statement of a user, whoever it is, if it is among the next few utterances and in memory."""
@@ -328,11 +332,8 @@ class Window:
 
     def _after(self, seq: int) -> Iterator[tuple[int, Utterance]]:
         """Yield the next few utterances in memory after a seq, each with its number in the index."""
-        archived, numbers = self._archived, self._archived_numbers
         if seq < self.leaving_seq:
-            first = bisect_right(numbers, seq, key=lambda number: archived[number].seq)
-            for number in numbers[first : first + _MAX_BETWEEN]:
-                yield number, archived[number]
+            yield from self._archived.after(seq, _MAX_BETWEEN)
         first = bisect_right(self._utterances, seq, key=_seq)
         yield from enumerate(self._utterances[first : first + _MAX_BETWEEN], self._oldest + first)
 
@@ -343,7 +344,3 @@ class Window:
 
 def _seq(utterance: Utterance) -> int:
     return utterance.seq
-
-
-def _weight(utterance: Utterance) -> int:
-    return 1 + len(utterance.content) // 250

@@ -15,7 +15,7 @@ from time import monotonic, perf_counter
 from typing import Any, NamedTuple, TypeVar
 
 from actors.banks.loading import indexed, memory_terms
-from actors.conversations import archive
+from actors.conversations import archive, reading
 from actors.conversations.stored import from_row
 from actors.core import Core
 from actors.engines import dialogue_acts
@@ -74,7 +74,7 @@ class _Talks(NamedTuple):
     after: Callable[[Any, int], Query[Stream]]
     one: Callable[[Any], Query[Stream]]
     messages_after: Callable[[Any, int, int], Query[MessageRow]]
-    of: archive.Stream[Any]
+    of: reading.Stream[Any]
 
 
 _CONVERSATIONS = _Talks(
@@ -82,9 +82,9 @@ _CONVERSATIONS = _Talks(
     reindexing.conversations_after,
     reindexing.conversation,
     conversations.page_after,
-    archive.CONVERSATION,
+    reading.CONVERSATION,
 )
-_TALKS = (_CONVERSATIONS, _Talks("", reindexing.zones_after, reindexing.zone, zones.page_after, archive.ZONE))
+_TALKS = (_CONVERSATIONS, _Talks("", reindexing.zones_after, reindexing.zone, zones.page_after, reading.ZONE))
 
 
 async def keep_indexing(core: Core) -> None:

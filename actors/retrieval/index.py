@@ -20,6 +20,8 @@ MAX_QUERY_TERMS = 16
 
 _ALONE = "", 0
 _NO_TEXTS: frozenset[int] = frozenset()
+_FEW = 32  # texts whose terms are looked at one by one
+_LEAST = 8  # postings of a term that a search reads
 _SETTLED = 8  # searches since the last change
 _COMMON = 12  # texts that have a term
 _MAX_RELATED = 1_000  # terms whose relatives are cached
@@ -125,16 +127,24 @@ class Index(Postings):
         if left < need:
             return []
         known.sort()
-        most = self._max_postings
+        most = self._max_postings // 4
         enough: dict[int, float] = {}
         for _, term, numbers in known:
-            weight, some = weights[term], numbers[-most:]
+            weight = weights[term]
             if left >= need:  # a text that has none of the terms before may still have enough
+                some = numbers[-max(most, _LEAST) :]
+                most -= len(some)
                 for number in some:
                     enough[number] = enough.get(number, 0.0) + weight
-            else:
-                for number in enough.keys() & some:
+            elif len(enough) > _FEW:
+                for number in enough.keys() & numbers[-self._max_postings :]:
                     enough[number] += weight
+                least = need - left + weight  # the terms that follow weigh too little for a text with less
+                enough = {number: weight for number, weight in enough.items() if weight >= least}
+            else:
+                for number in enough:
+                    if term in self._texts[number].terms:
+                        enough[number] += weight
             left -= weight
         best = sorted([(weight, number) for number, weight in enough.items() if weight >= need], reverse=True)
         if not best:

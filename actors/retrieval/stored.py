@@ -14,7 +14,19 @@ from msgspec import Struct
 from actors.retrieval.found import LONGER_BY, MAX_RELATIVES, RELATIVE, Found, beginning, judged, shares_of
 from actors.retrieval.index import MAX_POSTINGS
 from actors.retrieval.question import Question
-from actors.retrieval.ranking import AFTER, BEFORE, IN_CONTEXT, K1, B, Gains, Matched, factors, in_context, rarity
+from actors.retrieval.ranking import (
+    AFTER,
+    BEFORE,
+    IN_CONTEXT,
+    K1,
+    B,
+    Gains,
+    Matched,
+    factors,
+    highest,
+    in_context,
+    rarity,
+)
 from actors.text import tokenizer
 from actors.text.answer_kinds import ASKED, ASKS
 from persistence import search_index
@@ -74,6 +86,7 @@ def ranked(
     *,
     context: int = CANDIDATES,
     postings: int = MAX_POSTINGS,
+    answering: bool = False,
 ) -> Reads[list[Found]]:
     """Find the texts of a collection that match a question best, best first; see `Index.search`.
 
@@ -83,22 +96,31 @@ def ranked(
         limit: the number of texts to find.
         context: the number of best texts whose terms count for the texts around them.
         postings: bounds the postings that are read to find texts.
+        answering: return nothing if all texts together have too few of the question's terms for an answer.
     """
     terms = yield from _known(collection.number, list(question.terms))
     if not terms:
         return []
     texts = collection.texts
     strengths = {one.number: one.weight * rarity(texts, one.documents) for one in terms.values()}
+    having: dict[str, int] = {}
+    for one in terms.values():
+        having[one.asked] = having.get(one.asked, 0) + one.documents
+    judge, raising = question.judging(texts, having), question.raising
+    if (
+        answering
+        and not judge.judge(
+            dict.fromkeys(having, 1.0), highest([one * (K1 + 1) for one in strengths.values()], raising, raising)
+        )[1]
+    ):
+        return []
     found, numbers = yield from _matches(collection, terms, strengths, max(limit, context), postings)
     asked = {one.number: one.asked for one in terms.values()}
     own = {document: _by_asked(match.gains, asked) for document, match in found.items()}
     matched = [Matched(document, match.whole, match.part, own[document]) for document, match in found.items()]
-    having: dict[str, int] = {}
-    for one in terms.values():
-        having[one.asked] = having.get(one.asked, 0) + one.documents
     replaced = shares_of([(term, one.asked) for term, one in terms.items() if term != one.asked])
     holding: dict[str, set[int]] = {}
-    raising, around = question.raising, {*found, *numbers.values()}
+    around = {*found, *numbers.values()}
     for term, document in (
         yield from rows_of(search_index.having(collection.number, [*raising, ASKS, ASKED], list(around)))
     ):
@@ -106,7 +128,7 @@ def ranked(
     gains = in_context(matched, numbers.get, holding.get(ASKED, set()))
     raised = factors(raising, holding, gains.keys())
     places = {document: place for place, document in numbers.items()}
-    return judged(question.judging(texts, having), texts, having, replaced, own, gains, raised, limit, places.get)
+    return judged(judge, texts, having, replaced, own, gains, raised, limit, places.get)
 
 
 def _by_asked(gains: Mapping[int, float], asked: Mapping[int, str]) -> Gains:

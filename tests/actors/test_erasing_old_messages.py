@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from actors.conversations.archive import CONVERSATION, ZONE, Archive, read_window
+from actors.conversations.archive import Archive
+from actors.conversations.reading import CONVERSATION, ZONE, read_window
 from actors.engines.openai.engine import OpenAIEngine
 from actors.engines.turn import Piece, Recalled, Turn
 from actors.engines.window import Window
@@ -17,7 +18,7 @@ from persistence.store import Unit, Write
 from tests.support.disk import Disk, value
 from tests.support.gateway import PASSWORD
 from tests.support.in_process import CommandClient, CoreGateway
-from tests.support.long_talk import answering, gateway_in, reply_to, talk
+from tests.support.long_talk import CountedReads, answering, gateway_in, reply_to, talk, until_in_memory
 from tests.support.provider import providing, waits
 from tests.support.stored import erased
 
@@ -76,16 +77,24 @@ async def told(tmp_path: Path) -> Path:
 PLACES = [{"agent": "scout"}, {"agent": "scout", "domain": "office"}]
 
 
-async def test_a_censored_memory_that_a_reply_repeated_long_ago_is_found_nowhere(told: Path):
+@pytest.mark.parametrize("in_memory", [False, True])
+async def test_a_censored_memory_that_a_reply_repeated_long_ago_is_found_nowhere(told: Path, in_memory: bool):
     async with gateway_in(told) as gateway, erasing(gateway):
         user = await CommandClient(gateway).log_on("ada")
+        reads = CountedReads(gateway.core)
         for place in PLACES:
             assert SECRET in await reply_to(user, QUESTION, **place)
+            if in_memory:
+                assert await until_in_memory(user, reads, **place) > 3
+                assert SECRET in await reply_to(user, QUESTION, **place)
         assert await indexed(gateway, SECRET)
         (await user.command("MB_Censor", target={"bank": "bank"}, vx=DOOR)).ok()
         assert not await indexed(gateway, SECRET)
         for place in PLACES:
             assert SECRET not in await reply_to(user, QUESTION, **place)
+            if in_memory:
+                await until_in_memory(user, reads, **place)
+                assert SECRET not in await reply_to(user, QUESTION, **place)
         await erased(told, SECRET, within_s=20)
 
 

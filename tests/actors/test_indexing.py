@@ -9,7 +9,8 @@ import pytest
 
 from actors.banks.loading import indexed, memory_terms
 from actors.banks.recall import recall
-from actors.conversations.archive import CONVERSATION, Archive, read_window
+from actors.conversations.archive import Archive
+from actors.conversations.reading import CONVERSATION, read_window
 from actors.engines.message import A_PRIVATE_TURN
 from actors.engines.window import CAPACITY, Window
 from actors.jobs import indexing

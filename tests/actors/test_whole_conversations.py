@@ -7,29 +7,36 @@ from typing import Any
 
 import pytest
 
-from actors.conversations import archive
+from actors.conversations import room
 from actors.core import Core
 from actors.engines import dialogue_acts
 from actors.jobs.indexing import index_talks
-from persistence.store import Query, Reads, Unit, Write
+from persistence.store import Reads, Unit, Write
 from tests.support.disk import rows, value
-from tests.support.gateway import Client
 from tests.support.in_process import CommandClient, CoreGateway
-from tests.support.long_talk import FACT, QUESTION, QUOTE, answering, gateway_in, reply_to, talk, until_reached
+from tests.support.long_talk import (
+    FACT,
+    QUESTION,
+    QUOTE,
+    CountedReads,
+    answering,
+    ask,
+    gateway_in,
+    reply_to,
+    sent,
+    talk,
+    until_reached,
+)
 from tests.support.provider import says
 from tests.support.stores import ON_POSTGRES
-
-
-def sent(number: int) -> str:
-    """What an agent says of a parcel that it was told of."""
-    return f"You said: “Parcel p{number} went to town t{number}.”"
 
 
 @pytest.fixture(autouse=True)
 def nothing_kept(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep no indexed message in memory, so that all of them are looked up, except in tests of keeping."""
     if "keeping" not in request.node.name:
-        monkeypatch.setattr(archive, "MAX_KEPT", 0)
+        monkeypatch.setattr(room, "MAX_KEPT", 0)
+        monkeypatch.setattr(room, "MAX_WHOLE", 0)
 
 
 async def test_keeping_indexed_messages_in_memory_saves_their_look_up(tmp_path: Path):
@@ -45,22 +52,22 @@ async def test_keeping_indexed_messages_in_memory_saves_their_look_up(tmp_path: 
 
 
 async def test_keeping_ends_where_the_process_has_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(archive, "MAX_KEPT_IN_ALL", archive.kept_in_all() + 100)
+    monkeypatch.setattr(room, "MAX_KEPT_IN_ALL", room.kept_in_all() + 100)
     async with gateway_in(tmp_path) as gateway:
-        before = archive.kept_in_all()
+        before = room.kept_in_all()
         user = await CommandClient(gateway).register("ada")
         await user.agent("scout")
         await reply_to(user, FACT)
         await talk(user, 300)
         await until_reached(gateway, (2 * 301 - 200) // 64 * 64)
-        assert archive.kept_in_all() == before + 100
+        assert room.kept_in_all() == before + 100
         assert await reply_to(user, QUESTION) == QUOTE
         assert await reply_to(user, "Where did parcel p7 go?") == sent(7)
         await other_talk(gateway)
-        assert archive.kept_in_all() == before + 100
+        assert room.kept_in_all() == before + 100
         assert await reply_to(user, "Where did parcel p180 go?") == sent(180)
     gc.collect()
-    assert archive.kept_in_all() == before
+    assert room.kept_in_all() == before
 
 
 async def other_talk(gateway: CoreGateway) -> None:
@@ -74,33 +81,11 @@ async def other_talk(gateway: CoreGateway) -> None:
     assert await reply_to(other, "Where did parcel p7 go?") == sent(7)
 
 
-class CountedReads:
-    """Counts the trips to a core's store that read something."""
-
-    def __init__(self, core: Core) -> None:
-        self.count = 0
-        self._fetch, core.store.fetch = core.store.fetch, self.fetch  # pyright: ignore[reportAttributeAccessIssue]
-        self._read, core.store.read = core.store.read, self.read  # pyright: ignore[reportAttributeAccessIssue]
-
-    async def fetch(self, query: Query[Any]) -> list[Any]:
-        self.count += 1
-        return await self._fetch(query)
-
-    async def read(self, reads: Reads[Any]) -> Any:
-        self.count += 1
-        return await self._read(reads)
-
-
-async def ask(user: Client, chats: int) -> None:
-    """Ask this many questions that nothing answers."""
-    for number in range(chats):
-        assert await reply_to(user, f"What is the colour of parcel p{number}?") == dialogue_acts.UNKNOWN
-
-
 async def test_keeping_needs_no_look_up_after_thousands_of_questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(archive, "MAX_KEPT", 3)
+    monkeypatch.setattr(room, "MAX_KEPT", 2)
+    monkeypatch.setattr(room, "MAX_WHOLE", 3)
     async with gateway_in(tmp_path) as gateway:
-        before = archive.kept_in_all()
+        before = room.kept_in_all()
         user = await CommandClient(gateway).register("ada")
         await user.agent("scout")
         reads = CountedReads(gateway.core)
@@ -110,7 +95,7 @@ async def test_keeping_needs_no_look_up_after_thousands_of_questions(tmp_path: P
             await reply_to(user, f"One of my dogs is called {name}.")
         await ask(user, 1_000)
         await until_reached(gateway, (2 * 2_003 - 200) // 64 * 64)
-        assert archive.kept_in_all() == before + 3
+        assert room.kept_in_all() == before + 3
         reads.count = 0
         assert await reply_to(user, QUESTION) == QUOTE
         await ask(user, 3)
@@ -120,16 +105,17 @@ async def test_keeping_needs_no_look_up_after_thousands_of_questions(tmp_path: P
 async def test_keeping_statements_beyond_the_bound_leaves_the_oldest_to_the_look_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(archive, "MAX_KEPT", 50)
+    monkeypatch.setattr(room, "MAX_KEPT", 50)
+    monkeypatch.setattr(room, "MAX_WHOLE", 60)
     async with gateway_in(tmp_path) as gateway:
-        before = archive.kept_in_all()
+        before = room.kept_in_all()
         user = await CommandClient(gateway).register("ada")
         await user.agent("scout")
         await reply_to(user, FACT)
         await ask(user, 100)
         await talk(user, 200)
         await until_reached(gateway, (2 * 301 - 200) // 64 * 64)
-        assert archive.kept_in_all() == before + 50
+        assert room.kept_in_all() == before + 50
         reads = CountedReads(gateway.core)
         assert await reply_to(user, "Where did parcel p70 go?") == sent(70)
         assert reads.count == 0

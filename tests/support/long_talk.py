@@ -6,8 +6,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from actors.core import CoreOptions
+from actors.core import Core, CoreOptions
+from actors.engines.dialogue_acts import UNKNOWN
 from actors.engines.openai.engine import OpenAIEngine
+from persistence.store import Query, Reads
 from tests.support.disk import rows
 from tests.support.gateway import Client
 from tests.support.in_process import CoreGateway, commanded
@@ -58,3 +60,43 @@ async def until_reached(gateway: CoreGateway, seq: int) -> None:
     async with asyncio.timeout(30):
         while await rows(gateway.core.store, "SELECT reached FROM collections") != ([(seq,)] if seq else []):
             await asyncio.sleep(0.01)
+
+
+def sent(number: int) -> str:
+    """What an agent says of a parcel that it was told of."""
+    return f"You said: “Parcel p{number} went to town t{number}.”"
+
+
+class CountedReads:
+    """Counts the trips to a core's store that read something."""
+
+    def __init__(self, core: Core) -> None:
+        self.count = 0
+        self._fetch, core.store.fetch = core.store.fetch, self.fetch  # pyright: ignore[reportAttributeAccessIssue]
+        self._read, core.store.read = core.store.read, self.read  # pyright: ignore[reportAttributeAccessIssue]
+
+    async def fetch(self, query: Query[Any]) -> list[Any]:
+        self.count += 1
+        return await self._fetch(query)
+
+    async def read(self, reads: Reads[Any]) -> Any:
+        self.count += 1
+        return await self._read(reads)
+
+
+async def ask(user: Client, chats: int) -> None:
+    """Ask this many questions that nothing answers."""
+    for number in range(chats):
+        assert await reply_to(user, f"What is the colour of parcel p{number}?") == UNKNOWN
+
+
+async def until_in_memory(user: Client, reads: CountedReads, **target: str) -> int:
+    """Ask until no question needs a look-up any more; return the number of those that did."""
+    async with asyncio.timeout(30):
+        for number in range(1_000):
+            reads.count = 0
+            assert await reply_to(user, f"What is the colour of parcel q{number}?", **target) == UNKNOWN
+            if not reads.count:
+                return number
+            await asyncio.sleep(0.01)  # until the next page is read
+    raise AssertionError("each question is looked up")

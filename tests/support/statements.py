@@ -603,6 +603,7 @@ INDEX = (
     call(search_index.frequencies, 101, ["far", "book", "東京", "none"], alike=lambda found: found._replace(number=0)),
     call(search_index.relatives, 101, ["p", "s"], 64, alike=lambda found: (found[0], found[1]._replace(number=0))),
     call(search_index.having, 101, ["far", "book", "none"], [1, 3, 6, 9]),
+    call(search_index.documents_between, 101, 1, 9, 3),
     matched(weights(far=1.5, book=0.5), terms("far", "book"), 3.5, 1.3, 0.6, 5),
     matched(weights(far=1.5), terms("far", "star", "book"), 3.5, 1.3, 0.6, 5, 1, 2),
     matched(weights(far=1.0, book=1.0), terms("page"), 3.0, 1.0, 1.0, 5, 2, 1, [1, 2]),

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from actors.engines import dialogue_acts
 from actors.engines.message import Source, Utterance
+from actors.engines.statements import OlderStatements
 from actors.engines.window import MAX_LEFT, Window
 from actors.retrieval.index import Index
 from actors.retrieval.question import Question
@@ -266,3 +267,46 @@ def test_the_next_statement_is_the_users_next_one_that_is_in_memory(
     for utterance in utterances:
         later = [one for one in stated if utterance.seq < one.seq <= utterance.seq + 16]
         assert window.next_statement(utterance) == (later[0] if later else None)
+
+
+def talk(seq: int) -> Utterance:
+    """Return a message of a talk in which every third one states nothing."""
+    return said(seq, f"Where is locker {seq}?" if seq % 3 == 2 else f"Locker {seq} of hall {seq % 7} holds tea.")
+
+
+def seen(window: Window, upto_seq: int) -> list[object]:
+    """Return what a window shows of the messages up to a seq, and what searches find there."""
+    questions = [Question([str(number), "hall", "locker"]) for number in range(1, upto_seq + 1)]
+    return [
+        (window.left, window.archived, window.archived_weight, window.oldest_seq, window.last_seq),
+        [utterance.seq for utterance in window.statements()],
+        [[(one.utterance.seq, one.share, one.answers) for one in window.search(asked, 3)] for asked in questions],
+        [[one.utterance.seq for one in window.sure(asked, 3)] for asked in questions],
+        [window.next_statement(talk(seq)) for seq in range(1, upto_seq + 1)],
+    ]
+
+
+@pytest.mark.parametrize("few", [0, 1_000])
+@pytest.mark.parametrize("archived_first", [True, False])
+@pytest.mark.parametrize("first", [2, 3, 30, 45])
+def test_a_window_with_older_statements_is_as_one_that_kept_all(
+    first: int, archived_first: bool, few: int, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("actors.engines.window._FEW", few)
+    kept = Window(map(talk, range(1, 51)), 4, keeps_left=True)
+    read = Window(map(talk, range(first, 51)), 4, keeps_left=True)
+    older = OlderStatements(a_turn=1)
+    whole(older.adding(map(talk, range(1, min(first, 10)))))
+    whole(older.adding(map(talk, range(min(first, 10), first))))
+    for window in kept, read:
+        archive(window, max(40, first - 1) if archived_first else first - 1, keep=1_000)
+    read.take_older(older)
+    assert seen(read, 50) == seen(kept, 50)
+    for seq in range(51, 61):
+        kept.append(talk(seq))
+        read.append(talk(seq))
+        assert seen(read, seq) == seen(kept, seq)
+    for keep in (20, 18, 3):
+        for window in kept, read:
+            archive(window, 52, keep=keep)
+        assert seen(read, 60) == seen(kept, 60)
