@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from actors.ids import new_id, system_clock
 from bench.commands import commands_to
-from bench.http import CONNECTIONS, PLAN, Load, Run, write_chats, write_lines, write_recalls
+from bench.http import CONNECTIONS, Load, Run, write_chats, write_lines, write_recalls
 from bench.messages import everyday_messages
 from bench.recall import LARGE, RANKS, add_memories, made_up_memories, made_up_question, made_up_words
 from bench.report import BenchError, say, table, verdict
@@ -32,6 +32,8 @@ SHORT, LONG = 200, 100_000
 """The number of messages in a conversation before the runs."""
 CONVERSATIONS = {SHORT: 64, LONG: 2}
 """The number of conversations of each length: many short ones, so that none grows long during the runs."""
+READING_S = 25
+"""Seconds of everyday talk in the long conversations in which the gateway reads what it needs of them into memory."""
 CHATTING = 4
 """The number of connections of chats."""
 QUESTIONS = 20_011
@@ -45,6 +47,7 @@ BARE = "bare echo of questions"
 RECALL = f"MB_Recall of {LARGE:,} memories"
 CHAT_IN_SHORT = f"AP_Chat, everyday talk, after {SHORT} messages"
 CHAT_IN_LONG = f"AP_Chat, everyday talk, after {LONG:,} messages"
+CHAT_AT_FIRST = f"{CHAT_IN_LONG}, the first {READING_S} s"
 
 
 class Talk(NamedTuple):
@@ -83,11 +86,13 @@ def measure(folder: Path, seconds: float, rounds: int) -> None:
         runs: dict[str, list[Run]] = {what: [] for what in loads}
         for number in range(rounds + 1):
             for what, load in loads.items():
-                run = load.run(seconds if number else 1)
+                run = load.run(seconds if number else READING_S if what == CHAT_IN_LONG else 1)
                 if run.refused or run.broken:
                     raise BenchError(f"{what}: {run.refused} answers were not 2xx, {run.broken} connections failed")
                 if number:  # the first warms up
                     runs[what].append(run)
+                elif what == CHAT_IN_LONG:
+                    runs[CHAT_AT_FIRST] = [run]
     _print(runs)
 
 
@@ -122,7 +127,7 @@ async def _set_up(base: str) -> tuple[str, dict[int, list[Talk]]]:
         talks: dict[int, list[Talk]] = {}
         for length in (SHORT, LONG):
             names = [f"after-{length}-{number:02}" for number in range(CONVERSATIONS[length])]
-            tokens = await gateway.crowd(names, PLAN)
+            tokens = await gateway.crowd(names, "enterprise")
             for token in tokens:
                 await gateway.send("AP_Chat", token, content="hello")
             talks[length] = [Talk(name, f"{name}-owner", token) for name, token in zip(names, tokens, strict=True)]

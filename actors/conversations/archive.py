@@ -35,13 +35,20 @@ BATCH = 64
 BATCH_CHARS = 32_000
 """The number of characters after which a batch takes no further message, so that no unit is long."""
 
-PAGE = 32
-"""The number of older statements that are read into memory after a look-up, which costs about as much."""
+PAGE = 64
+"""The number of older statements that are read into memory together."""
+
+LOOK_UP_COSTS = 24
+"""The number of statements that are read into memory at the cost of a look-up (docs/performance.md)."""
 
 log = logging.getLogger("parley.archive")
 
 _turns: WeakKeyDictionary[AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
-"""Lets one batch of a process be indexed at a time, so that chats never wait for the units of many conversations."""
+"""Lets one batch of a process be indexed or read at a time, so that chats never wait for many conversations."""
+
+
+def _turn() -> asyncio.Lock:
+    return _turns.setdefault(asyncio.get_running_loop(), asyncio.Lock())
 
 
 class _Moved(Exception):
@@ -53,7 +60,7 @@ class Archive(Generic[S]):
 
     Messages that are indexed and state something stay in memory while there is room for them in the process. Where
     these are all that left the window, no look-up is needed. A conversation that was read from the store has only its
-    newest messages in memory; each look-up then reads a page of older ones, until all are there.
+    newest messages in memory, until it has been asked so much that it pays to read the others, too.
 
     Its units change nothing in memory that an answer shows, so they need no fence: one of an actor that was replaced
     meanwhile is stored only if it is still right. The store compares each text with the stored one, so that the terms
@@ -62,6 +69,7 @@ class Archive(Generic[S]):
 
     __slots__ = (
         "_collection",
+        "_look_ups",
         "_of",
         "_older",
         "_reading",
@@ -84,7 +92,8 @@ class Archive(Generic[S]):
         self._task: asyncio.Task[None] | None = None
         self._tries_at = 0  # the last seq of the window from which on indexing is tried again
         self._room = Room()
-        self._older: OlderStatements | None = None  # what was read so far
+        self._look_ups = 0
+        self._older: OlderStatements | None = None  # those that are being read
         self._reading: asyncio.Task[None] | None = None
 
     @property
@@ -138,7 +147,7 @@ class Archive(Generic[S]):
     async def _index(self) -> None:
         try:
             while self._window.left >= BATCH:
-                async with _turns.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+                async with _turn():
                     going_on = await self._index_batch()
                 if not going_on:
                     self._try_later()
@@ -260,43 +269,42 @@ class Archive(Generic[S]):
     # reading what is not in memory
 
     def _read_on(self) -> None:
-        """Read the next page of statements that are not in memory, in a task, if there is room for all of them."""
-        collection = self._collection
-        if self._reading is not None or collection is None or self._is_behind:
-            return
-        if self._has_room:
-            self._reading = asyncio.create_task(self._read_page(collection.number))
-        else:
-            self._older = None
+        """Count a look-up; read all statements into memory, in a task, once the look-ups have cost as much as that."""
+        self._look_ups += 1
+        enough = self._look_ups * LOOK_UP_COSTS >= self._texts
+        if enough and self._reading is None and not self._is_behind and self._has_room:
+            self._reading = asyncio.create_task(self._read_older())
+
+    async def _read_older(self) -> None:
+        window, older = self._window, OlderStatements(self._of.a_turn)
+        self._older = older
         self._count()
-
-    async def _read_page(self, collection: int) -> None:
-        older = self._older
-        if older is None:
-            older = self._older = OlderStatements(self._of.a_turn)
-            self._count()
-        window, before = self._window, self._window.oldest_seq
         try:
-            rows = await self._store.read(self._page(collection, older.upto_seq, before))
-            await sliced(older.adding(map(from_row, rows)))
-            if len(rows) == PAGE:
-                return
-            await sliced(window.indexing())
-            if window.oldest_seq == before and window.is_indexed:  # else those that were dropped are read next
-                window.take_older(older)
-                self._older = None
+            while self._has_room:
+                before = window.oldest_seq
+                async with _turn():
+                    rows = await self._store.read(self._page(older.upto_seq, before))
+                    await sliced(older.adding(map(from_row, rows)))
+                if len(rows) == PAGE:
+                    continue
+                await sliced(window.indexing())
+                if window.oldest_seq == before and window.is_indexed:  # else those that it dropped are read next
+                    window.take_older(older)
+                    break
         except StoreUnavailable as error:
-            log.warning("older messages can't be read yet: %s", error)
+            log.warning("older messages can't be read into memory: %s", error)
         except Exception:
-            self._older = None
-            log.exception("older messages can't be read")
+            log.exception("older messages can't be read into memory")
         finally:
-            self._reading = None
+            self._older = self._reading = None
+            self._look_ups = 0
             self._count()
 
-    def _page(self, collection: int, after: int, before: int) -> Reads[list[MessageRow]]:
+    def _page(self, after: int, before: int) -> Reads[list[MessageRow]]:
         """Read the first indexed messages between two seqs, oldest first."""
-        seqs = yield from rows_of(search_index.documents_between(collection, after, before, PAGE))
+        if self._collection is None:
+            return []
+        seqs = yield from rows_of(search_index.documents_between(self._collection.number, after, before, PAGE))
         messages = yield from self._messages_at(seqs)
         return [messages[seq] for seq in seqs if seq in messages]
 

@@ -84,10 +84,10 @@ class CountedReads:
         return await self._read(reads)
 
 
-async def ask(user: Client, chats: int) -> None:
+async def ask(user: Client, chats: int, **target: str) -> None:
     """Ask this many questions that nothing answers."""
     for number in range(chats):
-        assert await reply_to(user, f"What is the colour of parcel p{number}?") == UNKNOWN
+        assert await reply_to(user, f"What is the colour of parcel p{number}?", **target) == UNKNOWN
 
 
 async def until_in_memory(user: Client, reads: CountedReads, **target: str) -> int:
@@ -98,5 +98,5 @@ async def until_in_memory(user: Client, reads: CountedReads, **target: str) -> i
             assert await reply_to(user, f"What is the colour of parcel q{number}?", **target) == UNKNOWN
             if not reads.count:
                 return number
-            await asyncio.sleep(0.01)  # until the next page is read
+            await asyncio.sleep(0.01)  # in which older messages are read into memory
     raise AssertionError("each question is looked up")
