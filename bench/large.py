@@ -32,8 +32,8 @@ SHORT, LONG = 200, 100_000
 """The number of messages in a conversation before the runs."""
 CONVERSATIONS = {SHORT: 64, LONG: 2}
 """The number of conversations of each length: many short ones, so that none grows long during the runs."""
-READING_S = 25
-"""Seconds of everyday talk in the long conversations in which the gateway reads what it needs of them into memory."""
+READ_AFTER = 18_000
+"""The number of chats after which the gateway has read the long conversations into memory."""
 CHATTING = 4
 """The number of connections of chats."""
 QUESTIONS = 20_011
@@ -47,7 +47,7 @@ BARE = "bare echo of questions"
 RECALL = f"MB_Recall of {LARGE:,} memories"
 CHAT_IN_SHORT = f"AP_Chat, everyday talk, after {SHORT} messages"
 CHAT_IN_LONG = f"AP_Chat, everyday talk, after {LONG:,} messages"
-CHAT_AT_FIRST = f"{CHAT_IN_LONG}, the first {READING_S} s"
+CHAT_AT_FIRST = f"{CHAT_IN_LONG}, before they are in memory"
 
 
 class Talk(NamedTuple):
@@ -86,13 +86,15 @@ def measure(folder: Path, seconds: float, rounds: int) -> None:
         runs: dict[str, list[Run]] = {what: [] for what in loads}
         for number in range(rounds + 1):
             for what, load in loads.items():
-                run = load.run(seconds if number else READING_S if what == CHAT_IN_LONG else 1)
+                run = load.run(seconds if number else 1)
                 if run.refused or run.broken:
                     raise BenchError(f"{what}: {run.refused} answers were not 2xx, {run.broken} connections failed")
                 if number:  # the first warms up
                     runs[what].append(run)
                 elif what == CHAT_IN_LONG:
-                    runs[CHAT_AT_FIRST] = [run]
+                    runs[CHAT_AT_FIRST] = [load.run(2)]
+                    while load.sent < READ_AFTER:
+                        load.run(5)
     _print(runs)
 
 

@@ -38,8 +38,8 @@ BATCH_CHARS = 32_000
 PAGE = 64
 """The number of older statements that are read into memory together."""
 
-LOOK_UP_COSTS = 24
-"""The number of statements that are read into memory at the cost of a look-up (docs/performance.md)."""
+LOOK_UP_COSTS, FIND_COSTS = 8, 24
+"""The number of statements that are read into memory at the cost of a look-up without and with an answer."""
 
 log = logging.getLogger("parley.archive")
 
@@ -69,11 +69,11 @@ class Archive(Generic[S]):
 
     __slots__ = (
         "_collection",
-        "_look_ups",
         "_of",
         "_older",
         "_reading",
         "_room",
+        "_spent",
         "_store",
         "_stream",
         "_task",
@@ -92,7 +92,7 @@ class Archive(Generic[S]):
         self._task: asyncio.Task[None] | None = None
         self._tries_at = 0  # the last seq of the window from which on indexing is tried again
         self._room = Room()
-        self._look_ups = 0
+        self._spent = 0  # on look-ups
         self._older: OlderStatements | None = None  # those that are being read
         self._reading: asyncio.Task[None] | None = None
 
@@ -221,7 +221,7 @@ class Archive(Generic[S]):
         except Exception as error:
             _not_searched(error)
             return []
-        self._read_on()
+        self._read_on(FIND_COSTS if found else LOOK_UP_COSTS)
         return found
 
     async def best(self, question: Question, before: int, limit: int) -> list[FoundUtterance]:
@@ -268,10 +268,10 @@ class Archive(Generic[S]):
 
     # reading what is not in memory
 
-    def _read_on(self) -> None:
-        """Count a look-up; read all statements into memory, in a task, once the look-ups have cost as much as that."""
-        self._look_ups += 1
-        enough = self._look_ups * LOOK_UP_COSTS >= self._texts
+    def _read_on(self, cost: int) -> None:
+        """Count a look-up; read all statements into memory, in a task, once look-ups have cost as much as that."""
+        self._spent += cost
+        enough = self._spent >= self._texts
         if enough and self._reading is None and not self._is_behind and self._has_room:
             self._reading = asyncio.create_task(self._read_older())
 
@@ -297,7 +297,7 @@ class Archive(Generic[S]):
             log.exception("older messages can't be read into memory")
         finally:
             self._older = self._reading = None
-            self._look_ups = 0
+            self._spent = 0
             self._count()
 
     def _page(self, after: int, before: int) -> Reads[list[MessageRow]]:

@@ -120,6 +120,7 @@ class Index(Postings):
         """Return the texts that answer a question without doubt by their own terms, best first.
 
         This costs a fraction of `search`, because such a text has one of the rarest terms: the others weigh too little.
+        It reads a quarter of the postings, so in a large index it may miss an older text, which `search` finds.
         """
         weights, postings, need = question.terms, self._postings, question.sure
         known = [(len(numbers), term, numbers) for term in weights if (numbers := postings.get(term))]

@@ -27,8 +27,8 @@ from tests.support.long_talk import (
 )
 
 CHATS = 400
-ENOUGH = 288 // archive.LOOK_UP_COSTS
-"""The number of look-ups after which this conversation is read."""
+ENOUGH, ENOUGH_FOUND = 288 // archive.LOOK_UP_COSTS, 288 // archive.FIND_COSTS
+"""The number of look-ups without an answer, and with one, after which this conversation is read."""
 SCOUT = {"agent": "scout"}
 OFFICE = {"agent": "scout", "domain": "office"}
 
@@ -118,7 +118,7 @@ class Held:
 
 async def asked(user: Client, reads: CountedReads) -> None:
     """Ask some questions, each of which is looked up."""
-    for _ in range(2 * ENOUGH + 1):
+    for _ in range(2 * ENOUGH_FOUND + 1):
         reads.count = 0
         assert await reply_to(user, QUESTION, **SCOUT) == QUOTE
         assert reads.count > 0
@@ -137,8 +137,8 @@ async def test_a_conversation_that_becomes_too_long_while_it_is_read_leaves_memo
 ):
     async with gateway_in(told) as gateway:
         user, reads, before = await log_on(gateway), CountedReads(gateway.core), room.kept_in_all()
-        held = Held(gateway.core, ENOUGH)
-        for _ in range(ENOUGH):
+        held = Held(gateway.core, ENOUGH_FOUND)
+        for _ in range(ENOUGH_FOUND):
             assert await reply_to(user, QUESTION, **SCOUT) == QUOTE
         await held.begun.wait()
         assert room.kept_in_all() >= before + 288  # room for all is taken from the beginning
