@@ -32,11 +32,12 @@ SHORT, LONG = 200, 100_000
 """The number of messages in a conversation before the runs."""
 CONVERSATIONS = {SHORT: 64, LONG: 2}
 """The number of conversations of each length: many short ones, so that none grows long during the runs."""
-READ_AFTER = 18_000
+READ_AFTER = 28_000
 """The number of chats after which the gateway has read the long conversations into memory."""
 CHATTING = 4
 """The number of connections of chats."""
 QUESTIONS = 20_011
+MESSAGES = 50_021
 INDEXING_S = 400.0
 """Limit of the wait until the gateway has indexed the messages stored directly."""
 
@@ -77,7 +78,7 @@ def measure(folder: Path, seconds: float, rounds: int) -> None:
         asked, reading, chats = folder / "asked", folder / "reading", folder / "everyday"
         write_recalls(asked, BANK, _questions(QUESTIONS))
         write_lines(reading, [reader])
-        write_chats(chats, everyday_messages(QUESTIONS))
+        write_chats(chats, everyday_messages(MESSAGES))
         loads = {BARE: Load(bare, reading, asked), RECALL: Load(parley, reading, asked)}
         for what, length in ((CHAT_IN_SHORT, SHORT), (CHAT_IN_LONG, LONG)):
             tokens = folder / f"talking-after-{length}"

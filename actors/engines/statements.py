@@ -67,6 +67,14 @@ class Statements:
             del self._by_number[number]
         return dropped
 
+    def keep_newest(self, count: int) -> Utterance:
+        """Drop all but so many, fewer than there are; return the newest of those dropped."""
+        dropped = self._by_number[self._numbers[-count - 1]]
+        self._numbers = self._numbers[len(self) - count :]
+        self._by_number = {number: self._by_number[number] for number in self._numbers}
+        self.weight = sum(map(_weight, self._by_number.values()))
+        return dropped
+
     def from_number(self, number: int) -> list[int]:
         """List the numbers from one on."""
         return self._numbers[bisect_left(self._numbers, number) :]

@@ -190,12 +190,11 @@ class Window:
 
     def drop_archived(self, *, keep: int = 0, room: int = 0) -> None:
         """Drop the oldest utterances that are archived, down to `keep` of them, with an `archived_weight` of `room`."""
-        dropped = self._archived.drop_oldest(keep, room)
-        if dropped:
-            self._from_seq = max(self._from_seq, dropped[-1][1].seq + 1)
-        if len(dropped) > len(self._archived) + _FEW:
+        if len(self._archived) > keep + _FEW:
+            self._from_seq = max(self._from_seq, self._archived.keep_newest(keep).seq + 1)
             self.compact()  # costs less than to take so many out of the index
-        for number, _ in dropped:
+        for number, utterance in self._archived.drop_oldest(keep, room):
+            self._from_seq = max(self._from_seq, utterance.seq + 1)
             self._remove(number)
 
     def take_older(self, older: OlderStatements) -> None:

@@ -79,3 +79,27 @@ async def test_a_question_without_known_terms_finds_nothing(store: Store):
     (collection,) = await store.fetch(search_index.of_bank(BANK.id))
     assert await store.read(stored.ranked(collection, Question([]), 5)) == []
     assert await store.read(stored.ranked(collection, Question(["moden"]), 5)) == []
+
+
+async def test_a_search_for_answers_ends_early_only_where_all_texts_together_have_too_few_terms(store: Store):
+    chance = random.Random(7)
+    texts = texts_of(chance, 400)
+    index = Index()
+    for text in texts:
+        assert not isinstance(text.terms, search_index.CountedTerms)
+        index.add(text.document, text.terms, text.whole, text.part)
+    await store.commit(Unit(search_index.add(BANK.collection, texts)))
+    (collection,) = await store.fetch(search_index.of_bank(BANK.id))
+    ended = 0
+    for _ in range(60):
+        asked = [*chance.sample(WORDS, chance.randint(1, 3)), *(f"xyz{n}" for n in range(chance.randint(0, 3)))]
+        question = Question(asked)
+        everything = await store.read(stored.ranked(collection, question, 12))
+        answering = await store.read(stored.ranked(collection, question, 12, answering=True))
+        if answering:
+            assert answering == everything
+        else:
+            assert not any(one.answers for one in everything)
+            assert index.search(question, 12, answering=True) == []
+            ended += 1
+    assert 0 < ended < 60
