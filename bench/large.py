@@ -32,7 +32,7 @@ SHORT, LONG = 200, 100_000
 """The number of messages in a conversation before the runs."""
 CONVERSATIONS = {SHORT: 64, LONG: 2}
 """The number of conversations of each length: many short ones, so that none grows long during the runs."""
-READ_AFTER = 28_000
+READ_AFTER = 36_000
 """The number of chats after which the gateway has read the long conversations into memory."""
 CHATTING = 4
 """The number of connections of chats."""

@@ -38,6 +38,9 @@ BATCH_CHARS = 32_000
 PAGE = 64
 """The number of older statements that are read into memory together."""
 
+PAUSE_S = 0.03
+"""Seconds between these reads, in which chats go on."""
+
 LOOK_UP_COSTS, FIND_COSTS = 8, 24
 """The number of statements that are read into memory at the cost of a look-up without and with an answer."""
 
@@ -286,6 +289,7 @@ class Archive(Generic[S]):
                     rows = await self._store.read(self._page(older.upto_seq, before))
                     await sliced(older.adding(map(from_row, rows)))
                 if len(rows) == PAGE:
+                    await asyncio.sleep(PAUSE_S)
                     continue
                 await sliced(window.indexing())
                 if window.oldest_seq == before and window.is_indexed:  # else those that it dropped are read next

@@ -87,6 +87,7 @@ async def test_a_zone_comes_into_memory_too(told: Path):
 
 async def test_chats_go_on_while_older_statements_are_read(told: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(archive, "PAGE", 2)
+    monkeypatch.setattr(archive, "PAUSE_S", 0.002)
     async with gateway_in(told) as gateway:
         user, reads = await log_on(gateway), CountedReads(gateway.core)
         await ask(user, ENOUGH, **SCOUT)
