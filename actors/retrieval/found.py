@@ -1,12 +1,12 @@
 """The results of a search: texts that match a question, with the judgement whether they answer it."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Final
 
 from msgspec import Struct
 
 from actors.retrieval.question import OTHER_FORM, Judge
-from actors.retrieval.ranking import AFTER, MOST_BESIDE, Gains, in_order, rarity
+from actors.retrieval.ranking import AFTER, MOST_BESIDE, Gains, highest, in_order, rarity
 
 RELATIVE: Final = 0.6
 """The weight of a term that shares only its beginning with a term of the question that no text has."""
@@ -53,6 +53,21 @@ def shares_of(relatives: Iterable[tuple[str, str]]) -> dict[str, float]:
         share = OTHER_FORM if form else COMPOUND
         shares[term] = max(share, shares.get(term, 0.0))
     return shares
+
+
+def answerable(
+    judge: Judge, having: Iterable[str], strengths: Iterable[float], raising: Iterable[str], held: Container[str]
+) -> bool:
+    """Return whether a text with all terms of the question that any text has would answer it.
+
+    Args:
+        judge: tells whether a text answers the question.
+        having: those terms.
+        strengths: the weights of the terms that were searched for.
+        raising: as `factors` takes it.
+        held: what of these any text has.
+    """
+    return judge.judge(dict.fromkeys(having, 1.0), highest(strengths, raising, held))[1]
 
 
 def judged(

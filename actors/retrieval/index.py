@@ -4,10 +4,10 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import islice
 
-from actors.retrieval.found import LONGER_BY, MAX_RELATIVES, RELATIVE, Found, beginning, judged, shares_of
+from actors.retrieval.found import LONGER_BY, MAX_RELATIVES, RELATIVE, Found, answerable, beginning, judged, shares_of
 from actors.retrieval.postings import Postings
 from actors.retrieval.question import Judge, Question
-from actors.retrieval.ranking import IN_CONTEXT, K1, B, Gains, Matched, best_of, factors, highest, in_order, rarity
+from actors.retrieval.ranking import IN_CONTEXT, K1, B, Gains, Matched, best_of, factors, in_order, leading, rarity
 from actors.retrieval.ranking import in_context as with_context
 from actors.text import tokenizer
 from actors.text.answer_kinds import ASKED, ASKS
@@ -85,19 +85,18 @@ class Index(Postings):
             return []
         self._searches += 1
         judge = question.judging(max(len(self._texts), among), having)
-        most = highest([one[2] for one in known], question.raising, self._postings) if answering else 0.0
-        if answering and not judge.judge(dict.fromkeys(having, 1.0), most)[1]:
+        if answering and not answerable(judge, having, [one[2] for one in known], question.raising, self._postings):
             return []
-        leading = self._leading(known)
-        own, places = self._own(leading), self._places
+        finding = self._leading(known)
+        own, places = self._own(finding), self._places
         replaced = shares_of([(term, asked) for term, asked, _, _ in known if term != asked])
         holding = self._held((ASKS, ASKED, *(raising := question.raising)))
         wanted = max(context, limit) if places else _TO_RAISE * limit if holding else limit
-        best = best_of(own, [numbers for _, _, _, numbers in leading], wanted)
+        best = best_of(own, [numbers for _, _, _, numbers in finding], wanted)
         raised = factors(raising, holding, {number for _, number in best}) if holding and not places else {}
         if not places:
             best = (in_order(best, raised) if raised else best)[:limit]
-        if not places and not replaced and leading is known:
+        if not places and not replaced and finding is known:
             return self._judged_by_own(judge, best, [one[0] for one in known])
         by_term = {one[0]: one for one in known}
         found = plain = {number: self._gains_in(number, by_term) for _, number in best}
@@ -189,23 +188,13 @@ class Index(Postings):
         return rarest, having
 
     def _leading(self, known: list[_Term]) -> list[_Term]:
-        """Return the terms that find texts, rarest first: those that have at most `max_postings` texts together.
-
-        Where even the rarest has more, terms distinguish little: then all find texts, each its newest.
-        """
-        left = self._max_postings
-        for place, (_, _, _, numbers) in enumerate(known):
-            left -= len(numbers)
-            if left < 0:
-                return known[:place] if place else self._newest(known)
-        return known
-
-    def _newest(self, known: list[_Term]) -> list[_Term]:
-        """Return the terms with their newest texts, `max_postings` of all together, in proportion."""
-        part = self._max_postings / sum(len(numbers) for _, _, _, numbers in known)
+        """Return the terms that find texts, with these texts; `known` itself if all terms find all their texts."""
+        count, newest = leading([len(numbers) for _, _, _, numbers in known], self._max_postings)
+        if newest is None:
+            return known if count == len(known) else known[:count]
         return [
-            (term, asked, strength, numbers[-max(1, int(len(numbers) * part)) :])
-            for term, asked, strength, numbers in known
+            (term, asked, strength, numbers[-some:])
+            for (term, asked, strength, numbers), some in zip(known, newest, strict=True)
         ]
 
     def _relatives(self, term: str) -> list[str]:
@@ -224,10 +213,10 @@ class Index(Postings):
                 found.append(other)
         return found[-MAX_RELATIVES:]
 
-    def _own(self, leading: list[_Term]) -> dict[int, float]:
+    def _own(self, finding: list[_Term]) -> dict[int, float]:
         """Score the texts by the terms that they have themselves."""
         own: dict[int, float] = {}
-        for one in reversed(leading):  # the longest first, because a whole dict is made fastest
+        for one in reversed(finding):  # the longest first, because a whole dict is made fastest
             term, asked, _, numbers = one
             gains = self._gains.get(term) if term == asked else None
             if gains is None or len(gains) != len(numbers):

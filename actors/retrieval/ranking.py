@@ -88,6 +88,29 @@ def rarity(texts: int, having: float) -> float:
     return log(1 + (texts - having + 0.5) / (having + 0.5)) if having < texts else log(1 + 0.5 / (having + 0.5))
 
 
+def leading(having: Sequence[int], most: int) -> tuple[int, list[int] | None]:
+    """Return how many terms find texts, those that have at most `most` texts together, and how many texts of each.
+
+    Where even the rarest has more, terms distinguish little: then all find texts, each its newest, in proportion.
+
+    Args:
+        having: the number of texts with each term, the rarest first.
+        most: the number of postings that are read.
+
+    Returns:
+        the number of terms; the number of the newest texts of each that are read, or None for all texts.
+    """
+    left = most
+    for place, count in enumerate(having):
+        left -= count
+        if left < 0:
+            if place:
+                return place, None
+            part = most / sum(having)
+            return len(having), [max(1, int(count * part)) for count in having]
+    return len(having), None
+
+
 class Matched(Struct, frozen=True):
     """A text with terms of a question.
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from actors.retrieval.found import LONGER_BY, MAX_RELATIVES, RELATIVE, Found, beginning, judged, shares_of
+from actors.retrieval.found import LONGER_BY, MAX_RELATIVES, RELATIVE, Found, answerable, beginning, judged, shares_of
 from actors.retrieval.index import MAX_POSTINGS
 from actors.retrieval.question import Question
 from actors.retrieval.ranking import (
@@ -23,8 +23,8 @@ from actors.retrieval.ranking import (
     Gains,
     Matched,
     factors,
-    highest,
     in_context,
+    leading,
     rarity,
 )
 from actors.text import tokenizer
@@ -107,12 +107,7 @@ def ranked(
     for one in terms.values():
         having[one.asked] = having.get(one.asked, 0) + one.documents
     judge, raising = question.judging(texts, having), question.raising
-    if (
-        answering
-        and not judge.judge(
-            dict.fromkeys(having, 1.0), highest([one * (K1 + 1) for one in strengths.values()], raising, raising)
-        )[1]
-    ):
+    if answering and not answerable(judge, having, [one * (K1 + 1) for one in strengths.values()], raising, raising):
         return []
     found, numbers = yield from _matches(collection, terms, strengths, max(limit, context), postings)
     asked = {one.number: one.asked for one in terms.values()}
@@ -182,15 +177,9 @@ def _matches(
     average = collection.words / collection.texts if collection.texts and collection.words else 1.0
     frequencies = [one.documents for one in terms.values()]
     weights = [(number, strength * (K1 + 1)) for number, strength in strengths.items()]
-    leading = _leading(frequencies, postings)
-    newest = None
-    if not leading:
-        # Common terms distinguish little, so only the newest texts are ranked.
-        share = postings / sum(frequencies)
-        newest = [max(1, int(documents * share)) for documents in frequencies]
-        leading = len(weights)
+    count, newest = leading(frequencies, postings)
     query = search_index.matches(
-        collection.number, weights[:leading], list(strengths), average, K1, B, limit, BEFORE, AFTER, newest
+        collection.number, weights[:count], list(strengths), average, K1, B, limit, BEFORE, AFTER, newest
     )
     weight_of = dict(weights)
     fixed, by_length = K1 * (1 - B), K1 * B / average
@@ -207,15 +196,6 @@ def _matches(
             match = found[document] = _Match(whole, part, {})
         match.gains[number] = weight_of[number] * times / (times + fixed + by_length * length)
     return found, numbers
-
-
-def _leading(frequencies: Sequence[int], postings: int) -> int:
-    """Count the terms, rarest first, that have at most this number of postings together."""
-    for count, documents in enumerate(frequencies):
-        postings -= documents
-        if postings < 0:
-            return count
-    return len(frequencies)
 
 
 def _known(collection: int, asked: Sequence[str]) -> Reads[dict[str, _Term]]:
