@@ -234,8 +234,6 @@ class Archive(Generic[S]):
         await sliced(self._window.indexing())
         inside = self._window.search(question, limit + 1)  # one more, because the message to answer may be in there
         found = {one.utterance.seq: one for one in inside if one.utterance.seq < before}
-        if self.is_empty:
-            return list(found.values())[:limit]
         try:
             for one in await self._search_store(
                 question, limit, lambda hit: hit.number < before and hit.number not in found
@@ -251,7 +249,7 @@ class Archive(Generic[S]):
         if self._is_behind:
             await self._read()
         collection = self._collection
-        if collection is None or not collection.texts:
+        if collection is None or not collection.texts or self.is_empty:
             return []
         ranked = stored.ranked(
             collection, question, limit, context=IN_CONTEXT, postings=MAX_POSTINGS, answering=answering
@@ -274,11 +272,13 @@ class Archive(Generic[S]):
     def _read_on(self, cost: int) -> None:
         """Count a look-up; read all statements into memory, in a task, once look-ups have cost as much as that."""
         self._spent += cost
-        enough = self._spent >= self._texts
-        if enough and self._reading is None and not self._is_behind and self._has_room:
-            self._reading = asyncio.create_task(self._read_older())
+        collection = self._collection
+        if collection is None or self._spent < collection.texts or self._reading is not None:
+            return
+        if self._has_room and not self._is_behind:
+            self._reading = asyncio.create_task(self._read_older(collection.number))
 
-    async def _read_older(self) -> None:
+    async def _read_older(self, collection: int) -> None:
         window, older = self._window, OlderStatements(self._of.a_turn)
         self._older = older
         self._count()
@@ -286,7 +286,7 @@ class Archive(Generic[S]):
             while self._has_room:
                 before = window.oldest_seq
                 async with _turn():
-                    rows = await self._store.read(self._page(older.upto_seq, before))
+                    rows = await self._store.read(self._page(collection, older.upto_seq, before))
                     await sliced(older.adding(map(from_row, rows)))
                 if len(rows) == PAGE:
                     await asyncio.sleep(PAUSE_S)
@@ -304,11 +304,9 @@ class Archive(Generic[S]):
             self._spent = 0
             self._count()
 
-    def _page(self, after: int, before: int) -> Reads[list[MessageRow]]:
+    def _page(self, collection: int, after: int, before: int) -> Reads[list[MessageRow]]:
         """Read the first indexed messages between two seqs, oldest first."""
-        if self._collection is None:
-            return []
-        seqs = yield from rows_of(search_index.documents_between(self._collection.number, after, before, PAGE))
+        seqs = yield from rows_of(search_index.documents_between(collection, after, before, PAGE))
         messages = yield from self._messages_at(seqs)
         return [messages[seq] for seq in seqs if seq in messages]
 
