@@ -87,16 +87,21 @@ def measure(folder: Path, seconds: float, rounds: int) -> None:
         runs: dict[str, list[Run]] = {what: [] for what in loads}
         for number in range(rounds + 1):
             for what, load in loads.items():
-                run = load.run(seconds if number else 1)
-                if run.refused or run.broken:
-                    raise BenchError(f"{what}: {run.refused} answers were not 2xx, {run.broken} connections failed")
+                run = _run(load, what, seconds if number else 1)
                 if number:  # the first warms up
                     runs[what].append(run)
                 elif what == CHAT_IN_LONG:
-                    runs[CHAT_AT_FIRST] = [load.run(2)]
+                    runs[CHAT_AT_FIRST] = [_run(load, what, 2)]
                     while load.sent < READ_AFTER:
-                        load.run(5)
+                        _run(load, what, 5)
     _print(runs)
+
+
+def _run(load: Load, what: str, seconds: float) -> Run:
+    run = load.run(seconds)
+    if run.refused or run.broken:
+        raise BenchError(f"{what}: {run.refused} answers were not 2xx, {run.broken} connections failed")
+    return run
 
 
 def _print(runs: dict[str, list[Run]]) -> None:

@@ -2,14 +2,11 @@
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from actors.conversations import archive, room
-from actors.core import Core
 from actors.engines import dialogue_acts
-from persistence.store import Reads, Unit, Write
 from tests.support.gateway import Client
 from tests.support.in_process import CommandClient, CoreGateway
 from tests.support.long_talk import (
@@ -17,7 +14,9 @@ from tests.support.long_talk import (
     QUESTION,
     QUOTE,
     CountedReads,
+    Gate,
     ask,
+    commit,
     gateway_in,
     reply_to,
     sent,
@@ -104,22 +103,6 @@ async def test_chats_go_on_while_older_statements_are_read(told: Path, monkeypat
         assert reads.count == 0
 
 
-class Held:
-    """Lets some searches of a core's store through and holds the reads after them."""
-
-    def __init__(self, core: Core, searches: int) -> None:
-        self.begun, self.go_on = asyncio.Event(), asyncio.Event()
-        self._left = searches
-        self._read, core.store.read = core.store.read, self.read  # pyright: ignore[reportAttributeAccessIssue]
-
-    async def read(self, reads: Reads[Any]) -> Any:
-        self._left -= 1
-        if self._left < 0:
-            self.begun.set()
-            await self.go_on.wait()
-        return await self._read(reads)
-
-
 async def asked(user: Client, reads: CountedReads) -> None:
     """Ask some questions, each of which is looked up."""
     for _ in range(2 * ENOUGH_FOUND + 1):
@@ -141,13 +124,13 @@ async def test_a_conversation_that_becomes_too_long_while_it_is_read_leaves_memo
 ):
     async with gateway_in(told) as gateway:
         user, reads, before = await log_on(gateway), CountedReads(gateway.core), room.kept_in_all()
-        held = Held(gateway.core, ENOUGH_FOUND)
+        gate = Gate(gateway.core, after=ENOUGH_FOUND)
         for _ in range(ENOUGH_FOUND):
             assert await reply_to(user, QUESTION, **SCOUT) == QUOTE
-        await held.begun.wait()
+        await gate.reached.wait()
         assert room.kept_in_all() >= before + 288  # room for all is taken from the beginning
         monkeypatch.setattr(room, "MAX_WHOLE", 287)
-        held.go_on.set()
+        gate.opened.set()
         await asked(user, reads)
         assert room.kept_in_all() <= before + 64  # what left the window meanwhile
 
@@ -171,16 +154,12 @@ async def test_a_conversation_in_memory_that_becomes_too_long_keeps_its_newest_s
 async def test_what_can_not_be_read_is_read_later(told: Path, caplog: pytest.LogCaptureFixture):
     async with gateway_in(told) as gateway:
         user, reads = await log_on(gateway), CountedReads(gateway.core)
-        await rename(gateway, "indexed_texts", "elsewhere")
+        await commit(gateway, "ALTER TABLE indexed_texts RENAME TO elsewhere")
         for _ in range(ENOUGH):
             assert await reply_to(user, "What is xyzzy?", **SCOUT) == dialogue_acts.UNKNOWN
         async with asyncio.timeout(30):
             while "older messages can't be read into memory" not in caplog.text:
                 await asyncio.sleep(0.01)
-        await rename(gateway, "elsewhere", "indexed_texts")
+        await commit(gateway, "ALTER TABLE elsewhere RENAME TO indexed_texts")
         await until_in_memory(user, reads, **SCOUT)
         assert await reply_to(user, QUESTION, **SCOUT) == QUOTE
-
-
-async def rename(gateway: CoreGateway, table: str, to: str) -> None:
-    await gateway.core.store.commit(Unit((Write(f"ALTER TABLE {table} RENAME TO {to}", ()),)))

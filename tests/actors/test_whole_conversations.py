@@ -3,15 +3,12 @@
 import asyncio
 import gc
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from actors.conversations import room
-from actors.core import Core
 from actors.engines import dialogue_acts
 from actors.jobs.indexing import index_talks
-from persistence.store import Reads, Unit, Write
 from tests.support.disk import rows, value
 from tests.support.in_process import CommandClient, CoreGateway
 from tests.support.long_talk import (
@@ -19,8 +16,10 @@ from tests.support.long_talk import (
     QUESTION,
     QUOTE,
     CountedReads,
+    Gate,
     answering,
     ask,
+    commit,
     gateway_in,
     reply_to,
     sent,
@@ -106,7 +105,7 @@ async def test_keeping_statements_beyond_the_bound_leaves_the_oldest_to_the_look
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(room, "MAX_KEPT", 50)
-    monkeypatch.setattr(room, "MAX_WHOLE", 60)
+    monkeypatch.setattr(room, "MAX_WHOLE", 50)
     async with gateway_in(tmp_path) as gateway:
         before = room.kept_in_all()
         user = await CommandClient(gateway).register("ada")
@@ -198,10 +197,6 @@ async def test_an_index_that_can_not_be_stored_costs_no_chat_and_is_made_up_for(
         assert await reply_to(user, QUESTION) == QUOTE
 
 
-async def commit(gateway: CoreGateway, *statements: str) -> None:
-    await gateway.core.store.commit(Unit(tuple(Write(sql, ()) for sql in statements)))
-
-
 async def test_a_conversation_is_searched_for_its_own_user_only(tmp_path: Path):
     async with gateway_in(tmp_path) as gateway:
         ada = await CommandClient(gateway).register("ada")
@@ -236,19 +231,6 @@ async def test_a_zone_is_searched_as_far_back_as_it_goes_and_no_other_zone(tmp_p
     async with gateway_in(tmp_path) as gateway:
         user = await CommandClient(gateway).log_on("ada")
         assert await reply_to(user, QUESTION, agent="scout", domain="post-office", zone="lobby") == QUOTE
-
-
-class Gate:
-    """Holds the searches of a core's store; they are its own, only later."""
-
-    def __init__(self, core: Core) -> None:
-        self.reached, self.opened = asyncio.Event(), asyncio.Event()
-        self._read, core.store.read = core.store.read, self.read  # pyright: ignore[reportAttributeAccessIssue]
-
-    async def read(self, reads: Reads[Any]) -> Any:
-        self.reached.set()
-        await self.opened.wait()
-        return await self._read(reads)
 
 
 async def test_chats_wait_for_a_look_up_in_their_own_conversation_and_others_go_on(tmp_path: Path):

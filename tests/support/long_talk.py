@@ -9,7 +9,7 @@ from typing import Any
 from actors.core import Core, CoreOptions
 from actors.engines.dialogue_acts import UNKNOWN
 from actors.engines.openai.engine import OpenAIEngine
-from persistence.store import Query, Reads
+from persistence.store import Query, Reads, Unit, Write
 from tests.support.disk import rows
 from tests.support.gateway import Client
 from tests.support.in_process import CoreGateway, commanded
@@ -82,6 +82,27 @@ class CountedReads:
     async def read(self, reads: Reads[Any]) -> Any:
         self.count += 1
         return await self._read(reads)
+
+
+class Gate:
+    """Lets some searches of a core's store through, and holds the next ones; they are its own, only later."""
+
+    def __init__(self, core: Core, after: int = 0) -> None:
+        self.reached, self.opened = asyncio.Event(), asyncio.Event()
+        self._left = after
+        self._read, core.store.read = core.store.read, self.read  # pyright: ignore[reportAttributeAccessIssue]
+
+    async def read(self, reads: Reads[Any]) -> Any:
+        self._left -= 1
+        if self._left < 0:
+            self.reached.set()
+            await self.opened.wait()
+        return await self._read(reads)
+
+
+async def commit(gateway: CoreGateway, *statements: str) -> None:
+    """Run statements on the gateway's store, as one unit."""
+    await gateway.core.store.commit(Unit(tuple(Write(sql, ()) for sql in statements)))
 
 
 async def ask(user: Client, chats: int, **target: str) -> None:
