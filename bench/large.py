@@ -33,7 +33,9 @@ SHORT, LONG = 200, 100_000
 CONVERSATIONS = {SHORT: 64, LONG: 2}
 """The number of conversations of each length: many short ones, so that none grows long during the runs."""
 READ_AFTER = 36_000
-"""The number of chats after which the gateway has read the long conversations into memory."""
+"""The number of chats after which the gateway has read the long conversations into memory, and both are long."""
+STORED = {SHORT: SHORT, LONG: LONG - 2 * READ_AFTER // CONVERSATIONS[LONG]}
+"""The number of messages stored before these chats."""
 CHATTING = 4
 """The number of connections of chats."""
 QUESTIONS = 20_011
@@ -48,7 +50,7 @@ BARE = "bare echo of questions"
 RECALL = f"MB_Recall of {LARGE:,} memories"
 CHAT_IN_SHORT = f"AP_Chat, everyday talk, after {SHORT} messages"
 CHAT_IN_LONG = f"AP_Chat, everyday talk, after {LONG:,} messages"
-CHAT_AT_FIRST = f"{CHAT_IN_LONG}, before they are in memory"
+CHAT_AT_FIRST = f"AP_Chat, everyday talk, after {STORED[LONG]:,} messages that are not in memory"
 
 
 class Talk(NamedTuple):
@@ -72,7 +74,7 @@ def measure(folder: Path, seconds: float, rounds: int) -> None:
     numbers = asyncio.run(_fill(database, talks))
     say("")
     took = time.perf_counter() - began
-    say(f"{LARGE:,} memories and {CONVERSATIONS[LONG]} x {LONG:,} messages stored in {took:.0f} s")
+    say(f"{LARGE:,} memories and {CONVERSATIONS[LONG]} x {STORED[LONG]:,} messages stored in {took:.0f} s")
     with gateway(folder) as parley, bare_echo(folder) as bare:
         _wait_until_indexed(database, numbers[LONG])
         asked, reading, chats = folder / "asked", folder / "reading", folder / "everyday"
@@ -149,7 +151,9 @@ async def _fill(database: Path, talks: dict[int, list[Talk]]) -> dict[int, list[
         (bank_id,) = await store.fetch(banks.id_by_name(BANK))
         (bank,) = await store.fetch(banks.by_id(bank_id))
         await add_memories(store, bank, made_up_memories(random.Random(1), made_up_words(), LARGE))
-        return {length: [await _talk_on(store, talk, length) for talk in some] for length, some in talks.items()}
+        return {
+            length: [await _talk_on(store, talk, STORED[length]) for talk in some] for length, some in talks.items()
+        }
     finally:
         await store.close()
 
@@ -190,7 +194,7 @@ def _wait_until_indexed(database: Path, numbers: Iterable[int]) -> None:
 def _is_indexed(connection: sqlite3.Connection, conversation_id: int) -> bool:
     query = search_index.of_conversation(conversation_id)
     rows = connection.execute(SQLITE.text(query.sql), query.params).fetchall()
-    return bool(rows) and query.build(tuple(rows[0])).reached >= LONG - 2 * SHORT
+    return bool(rows) and query.build(tuple(rows[0])).reached >= STORED[LONG] - 2 * SHORT
 
 
 def _questions(count: int) -> list[str]:

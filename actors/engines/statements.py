@@ -8,7 +8,7 @@ from actors.engines.message import Utterance, turn_of
 from actors.retrieval.index import Index
 from actors.slices import Steps
 
-MAX_POSTINGS = 256
+MAX_POSTINGS = 128
 """Bounds the cost of a search: the number of places of words that it looks at, those of the rarest words."""
 
 
