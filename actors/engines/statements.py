@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from actors.engines import dialogue_acts
 from actors.engines.message import Utterance, turn_of
 from actors.retrieval.index import Index
-from actors.slices import Steps
+from actors.slices import Steps, let_go
 
 MAX_POSTINGS = 128
 """Bounds the cost of a search: the number of places of words that it looks at, those of the rarest words."""
@@ -27,6 +27,9 @@ class Statements:
         self._numbers: list[int] = []
         self.weight = 0
         """The size of all: each counts once, and once more for each 250 characters."""
+
+    def __del__(self) -> None:
+        let_go(self._by_number)
 
     def __len__(self) -> int:
         return len(self._by_number)
@@ -71,6 +74,7 @@ class Statements:
         """Drop all but so many, fewer than there are; return the newest of those dropped."""
         dropped = self._by_number[self._numbers[-count - 1]]
         self._numbers = self._numbers[len(self) - count :]
+        let_go(self._by_number)
         self._by_number = {number: self._by_number[number] for number in self._numbers}
         self.weight = sum(map(_weight, self._by_number.values()))
         return dropped

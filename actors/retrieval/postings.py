@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
+from actors.slices import let_go
+
 MAX_TERMS_PER_TEXT = 1_024
 """The number of distinct terms of a text that are indexed, the first ones; bounds the memory of hostile texts."""
 
@@ -37,6 +39,9 @@ class Postings:
         self._words = 0
         self._in_order: list[str] | None = None  # the terms, once a search needed them
         self._holding: dict[str, set[int]] = {}  # texts by kind of answer, of those that were asked for
+
+    def __del__(self) -> None:
+        let_go(self._texts, self._places, self._parts, self._postings)
 
     def __len__(self) -> int:
         return len(self._texts)

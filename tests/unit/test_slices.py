@@ -1,16 +1,19 @@
 import asyncio
 import random
+from itertools import pairwise
+from sys import getrefcount
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actors import slices
 from actors.banks.loading import memory_terms
 from actors.engines import dialogue_acts
 from actors.engines.message import Utterance
 from actors.engines.window import Window
 from actors.retrieval.question import Question
-from actors.slices import Steps, Work, sliced, whole
+from actors.slices import LARGE, Steps, Work, let_go, sliced, whole
 from actors.text import tokenizer
 
 
@@ -70,6 +73,77 @@ async def test_work_that_fails_fails_whoever_waits_for_it() -> None:
 
     with pytest.raises(ValueError, match="no"):
         await sliced(failing())
+
+
+class Counted:
+    alive = 0
+
+    def __init__(self) -> None:
+        Counted.alive += 1
+
+    def __del__(self) -> None:
+        Counted.alive -= 1
+
+
+def dict_of(size: int) -> dict[int, Counted]:
+    return {number: Counted() for number in range(size)}
+
+
+@pytest.fixture
+def shortest_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slices, "FREEING_S", 0.0)
+
+
+@pytest.mark.usefixtures("shortest_slices")
+async def test_large_dicts_that_nothing_uses_are_freed_a_slice_in_each_turn() -> None:
+    let_go(dict_of(LARGE), dict_of(10))
+    counts = [Counted.alive]
+    while Counted.alive:
+        await asyncio.sleep(0)
+        counts.append(Counted.alive)
+    assert counts[0] == LARGE + 10
+    assert max(before - after for before, after in pairwise(counts)) <= 64
+
+
+async def test_small_dicts_are_freed_at_once() -> None:
+    let_go(dict_of(LARGE - 1))
+    assert not Counted.alive
+
+
+def test_without_a_loop_large_dicts_are_freed_at_once() -> None:
+    let_go(dict_of(LARGE))
+    assert not Counted.alive
+
+
+def references(texts: list[str]) -> list[int]:
+    return [getrefcount(text) for text in texts]
+
+
+@pytest.mark.usefixtures("shortest_slices")
+@pytest.mark.parametrize("too_long", [False, True])
+async def test_a_long_conversation_leaves_memory_in_slices(*, too_long: bool) -> None:
+    ids = [f"msg_{seq}" for seq in range(1, LARGE + 301)]
+    unused = references(ids)
+    window = Window(keeps_left=True)
+    for seq in range(1, len(ids) + 1):
+        window.append(Utterance(ids[seq - 1], "user", "ada", f"Box {seq} holds {seq} apples.", seq, seq))
+        whole(window.archiving(seq - 200))
+    whole(window.indexing())
+
+    def in_memory() -> int:
+        return sum(count > least for count, least in zip(references(ids), unused, strict=True))
+
+    left = [in_memory()]
+    assert left == [len(ids)]
+    if too_long:
+        window.drop_archived(keep=100, room=LARGE)
+    else:
+        del window
+    for _ in range(100):
+        left.append(in_memory())
+        await asyncio.sleep(0)
+    assert max(before - after for before, after in pairwise(left)) <= 200 + 64
+    assert left[-1] == (300 if too_long else 0)
 
 
 PARTS = """my name is ich heisse Zürich 漢字 東京都民 的 ひらがな カタカナ don't 3.5 é . 。 ! 한국어 ไทย tests cities"""
