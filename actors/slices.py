@@ -6,6 +6,7 @@ slice, in the caller's own step; for all other work, each turn of the loop does 
 
 import asyncio
 from asyncio import AbstractEventLoop
+from collections import deque
 from collections.abc import Generator, Iterable
 from contextlib import suppress
 from time import perf_counter
@@ -96,9 +97,11 @@ LARGE = 2_000
 """The number of items from which on a dict is let go of in slices."""
 
 FREEING_S = 0.001
-"""Seconds of a slice in which items are freed, the only one in its turn of the loop."""
+"""Seconds of a slice in which items are freed, one in each turn of the loop."""
 
 _FREED_TOGETHER = 64
+
+_unused: WeakKeyDictionary[AbstractEventLoop, deque[Work[None]]] = WeakKeyDictionary()
 
 
 def let_go(*unused: dict[Any, Any]) -> None:
@@ -109,12 +112,17 @@ def let_go(*unused: dict[Any, Any]) -> None:
     if len(unused[0]) >= LARGE:
         with suppress(RuntimeError):  # without a loop nobody waits
             loop = asyncio.get_running_loop()
-            loop.call_soon(_free, loop, Work(_emptying(unused)))
+            waiting = _unused.setdefault(loop, deque())
+            waiting.append(Work(_emptying(unused)))
+            if len(waiting) == 1:
+                loop.call_soon(_free, loop, waiting)
 
 
-def _free(loop: AbstractEventLoop, work: Work[None]) -> None:
-    if not work.slice(FREEING_S):
-        loop.call_soon(_free, loop, work)
+def _free(loop: AbstractEventLoop, waiting: deque[Work[None]]) -> None:
+    if waiting[0].slice(FREEING_S):
+        waiting.popleft()
+    if waiting:
+        loop.call_soon(_free, loop, waiting)
 
 
 def _emptying(unused: Iterable[dict[Any, Any]]) -> Steps[None]:
