@@ -29,8 +29,14 @@ from persistence.conversations import MessageRow
 from persistence.search_index import IndexedText
 from persistence.store import FOREIGN_KEY, ROWS, Reads, Store, StoreUnavailable, Unit, Write, rows_of
 
-BATCH = 64
-"""The number of messages that left the window and are indexed together."""
+BATCH, MAX_BATCH = 64, 256
+"""The least and the largest number of messages that left the window and are indexed together."""
+
+A_MESSAGE_FOR = 128
+"""Between these a batch has a message for each so many indexed statements.
+
+A large index has a page of its own for each common word, so a batch of few messages writes many pages.
+"""
 
 BATCH_CHARS = 32_000
 """The number of characters after which a batch takes no further message, so that no unit is long."""
@@ -136,10 +142,15 @@ class Archive(Generic[S]):
 
     # indexing
 
+    @property
+    def _batch(self) -> int:
+        """The number of messages that are indexed together."""
+        return min(max(BATCH, self._texts // A_MESSAGE_FOR), MAX_BATCH)
+
     def tend(self) -> None:
         """Index what left the window, in a task, if a batch of it is there."""
         window = self._window
-        if window.left >= BATCH and self._task is None and window.last_seq >= self._tries_at:
+        if window.left >= self._batch and self._task is None and window.last_seq >= self._tries_at:
             self._task = asyncio.create_task(self._index())
 
     @property
@@ -149,7 +160,7 @@ class Archive(Generic[S]):
 
     async def _index(self) -> None:
         try:
-            while self._window.left >= BATCH:
+            while self._window.left >= self._batch:
                 async with _turn():
                     going_on = await self._index_batch()
                 if not going_on:
@@ -165,7 +176,7 @@ class Archive(Generic[S]):
             self._task = None
 
     def _try_later(self) -> None:
-        self._tries_at = self._window.last_seq + BATCH
+        self._tries_at = self._window.last_seq + self._batch
 
     async def _index_batch(self) -> bool:
         """Index the oldest messages that left the window, and drop them; return whether to go on.
@@ -185,7 +196,7 @@ class Archive(Generic[S]):
             return True
         if self._window.leaving_seq != collection.reached + 1:
             return False
-        batch = await sliced(self._window.leaving(BATCH, BATCH_CHARS))
+        batch = await sliced(self._window.leaving(self._batch, BATCH_CHARS))
         to = batch[-1][0].seq
         stating = [(utterance, terms) for utterance, terms in batch if is_indexed(utterance, terms)]
         texts = [indexed(utterance, terms, self._of.a_turn) for utterance, terms in stating]

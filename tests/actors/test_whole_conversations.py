@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from actors.conversations import room
+from actors.conversations import archive, room
 from actors.engines import dialogue_acts
 from actors.jobs.indexing import index_talks
+from persistence.store import Store
 from tests.support.disk import rows, value
 from tests.support.in_process import CommandClient, CoreGateway
 from tests.support.long_talk import (
@@ -308,6 +309,37 @@ async def test_a_job_and_an_actor_that_index_at_the_same_time_index_each_message
         assert counts[0] == counts[1]
 
 
+async def test_the_longer_a_conversation_is_the_more_messages_are_indexed_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(archive, "A_MESSAGE_FOR", 1)
+    monkeypatch.setattr(archive, "MAX_BATCH", 100)
+    async with gateway_in(tmp_path) as gateway:
+        store = gateway.core.store
+        user = await CommandClient(gateway).register("ada")
+        await user.agent("scout")
+        await reply_to(user, FACT)
+        await talk(user, 300)
+        reached, left = [0], 602 - 200
+        while left >= (batch := min(max(64, await stated_up_to(store, reached[-1])), 100)):
+            reached.append(reached[-1] + batch)
+            left -= batch
+            await until_reached_at_least(store, reached[-1])
+        assert batch == 100
+        await until_reached(gateway, reached[-1])
+        assert await reply_to(user, QUESTION) == QUOTE
+
+
+async def stated_up_to(store: Store, seq: int) -> int:
+    return await value(store, "SELECT count(*) FROM indexed_texts WHERE document <= ?", seq)
+
+
+async def until_reached_at_least(store: Store, seq: int) -> None:
+    async with asyncio.timeout(30):
+        while await value(store, "SELECT coalesce(max(reached), 0) FROM collections") < seq:
+            await asyncio.sleep(0.01)
+
+
 async def test_long_messages_are_indexed_in_small_units(tmp_path: Path):
     async with gateway_in(tmp_path) as gateway:
         store = gateway.core.store
@@ -318,7 +350,5 @@ async def test_long_messages_are_indexed_in_small_units(tmp_path: Path):
             filler = " ".join(f"w{number}x{word}" for word in range(2_000))
             (await user.command("AP_Chat", content=f"Parcel p{number} went to town t{number}. {filler}")).ok()
         await talk(user, 100, first=80)
-        async with asyncio.timeout(60):
-            while await value(store, "SELECT coalesce(max(reached), 0) FROM collections") <= 2 * 180 + 2 - 200 - 64:
-                await asyncio.sleep(0.01)
+        await until_reached_at_least(store, 2 * 180 + 2 - 200 - 64 + 1)
         assert await reply_to(user, QUESTION) == QUOTE
