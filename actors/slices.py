@@ -101,7 +101,8 @@ FREEING_S = 0.001
 
 _FREED_TOGETHER = 64
 
-_unused: WeakKeyDictionary[AbstractEventLoop, deque[Work[None]]] = WeakKeyDictionary()
+_to_free: WeakKeyDictionary[AbstractEventLoop, deque[Work[None]]] = WeakKeyDictionary()
+"""What each loop frees, one after another, however much is let go of together."""
 
 
 def let_go(*unused: dict[Any, Any]) -> None:
@@ -112,7 +113,7 @@ def let_go(*unused: dict[Any, Any]) -> None:
     if len(unused[0]) >= LARGE:
         with suppress(RuntimeError):  # without a loop nobody waits
             loop = asyncio.get_running_loop()
-            waiting = _unused.setdefault(loop, deque())
+            waiting = _to_free.setdefault(loop, deque())
             waiting.append(Work(_emptying(unused)))
             if len(waiting) == 1:
                 loop.call_soon(_free, loop, waiting)

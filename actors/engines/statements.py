@@ -74,8 +74,9 @@ class Statements:
         """Drop all but so many, fewer than there are; return the newest of those dropped."""
         dropped = self._by_number[self._numbers[-count - 1]]
         self._numbers = self._numbers[len(self) - count :]
-        let_go(self._by_number)
-        self._by_number = {number: self._by_number[number] for number in self._numbers}
+        all_of_them = self._by_number
+        self._by_number = {number: all_of_them[number] for number in self._numbers}
+        let_go(all_of_them)
         self.weight = sum(map(_weight, self._by_number.values()))
         return dropped
 

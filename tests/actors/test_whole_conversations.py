@@ -335,7 +335,7 @@ async def stated_up_to(store: Store, seq: int) -> int:
 
 
 async def until_reached_at_least(store: Store, seq: int) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while await value(store, "SELECT coalesce(max(reached), 0) FROM collections") < seq:
             await asyncio.sleep(0.01)
 
