@@ -118,19 +118,21 @@ class PrivateChats:
     def forget(self, user_id: str) -> None:
         """Drop the conversations of a destroyed user; the next incarnation of the actor counts the messages left."""
         for conversation in self._conversations.all_of(user_id):
-            for chat in self._conversations.drop(conversation):
-                chat.answer.fail(user_gone())
+            self._drop(conversation, user_gone())
         self.load_anew()
 
     def erase(self, number: int, key: str | int) -> int:
         """Drop a conversation that is being erased; return its last seq, 0 if it was not in memory."""
-        conversation = self._conversations.erase(number, key)
-        chats = [] if conversation is None else conversation.under_way()
-        for fork in self._conversations.copies_of(number):
-            chats += self._conversations.drop(fork)
-        for chat in chats:
-            chat.answer.fail(no_such_conversation())
-        return 0 if conversation is None else conversation.last_seq
+        erased = self._conversations.erase(number, key)
+        for conversation in filter(None, (erased, *self._conversations.copies_of(number))):
+            self._drop(conversation, no_such_conversation())
+        return 0 if erased is None else erased.last_seq
+
+    def _drop(self, conversation: Conversation, error: ServiceError) -> None:
+        """Drop a conversation, and fail the chats that are under way in it; an engine at work there is stopped."""
+        for chat in self._conversations.drop(conversation):
+            self.runs.end_work(chat.message_id)
+            chat.answer.fail(copy(error))
 
     def reload(self, numbers: Collection[int]) -> bool:
         """Load redacted conversations anew, and fail the chats at work there; return False if no chat is under way."""
@@ -162,8 +164,7 @@ class PrivateChats:
         if error is None and stored is None and isinstance(conversation.key, int):
             error = no_such_conversation()
         if error is not None:
-            for chat in self._conversations.drop(conversation):
-                chat.answer.fail(error)
+            self._drop(conversation, error)
             self._retire_if_stale()
             return
         if stored is not None and message.newest is not None:

@@ -33,6 +33,7 @@ class RunUnderWay:
 
     __slots__ = (
         "_answer",
+        "_has_ended",
         "_listeners",
         "_pass_on",
         "_pieces",
@@ -58,6 +59,7 @@ class RunUnderWay:
         self.said: Utterance | None = None
         """The user's message, once the chat's turn has come."""
         self._answer = answer
+        self._has_ended = False
         self._pieces: list[str] = []
         self._pass_on: Callable[[str], None] | None = None
         self._listeners: list[_Listener] = []
@@ -70,7 +72,7 @@ class RunUnderWay:
             return
 
         def settled(done: AsyncFuture[None]) -> None:
-            if done.error is not None:
+            if done.error is not None or self._has_ended:
                 return
             tell(begun)
             self._pass_on = pass_on
@@ -81,7 +83,9 @@ class RunUnderWay:
         saved.then(settled)
 
     def progress(self, piece: str) -> None:
-        """Take the next piece of the engine's text."""
+        """Take the next piece of the engine's text; one that comes after the end is heard by nobody."""
+        if self._has_ended:
+            return
         self._pieces.append(piece)
         self.chars += len(piece)
         if self._pass_on is not None:
@@ -117,6 +121,7 @@ class RunUnderWay:
 
     def ended(self, error: RunError | None) -> None:
         """Tell all who wait that the run has ended."""
+        self._has_ended = True
         for listener in self._listeners:
             listener.tell(self.outcome(listener.after, error))
         self._listeners = []

@@ -266,7 +266,10 @@ class DomainActor(DurableActor):
             raise StateConflict("The lobby stays as long as its domain; DM_Destroy removes both.")
         del self.zones[message.zone_id]
         over = Announced(StreamsEnded("zone destroyed", Whom(self.key, message.zone_id), self._number))
-        return self.commit(domains.delete_zone(message.zone_id), censoring.DUE, notices=(over,))
+        destroyed = self.commit(domains.delete_zone(message.zone_id), censoring.DUE, notices=(over,))
+        if self._talk is not None:
+            self._talk.end_work(zone, no_such_zone())
+        return destroyed
 
     @handles(SayInZone)
     def _say(self, message: SayInZone) -> AsyncFuture[Said]:

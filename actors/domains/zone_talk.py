@@ -4,6 +4,7 @@ from __future__ import annotations  # nested functions would build theirs at eac
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Iterator
+from copy import copy
 from typing import Any
 
 from actors.conversations.conversation import new_message
@@ -108,14 +109,7 @@ class ZoneTalk:
             owner_id = speaker_id if is_own else ""
             archive = None if zone.archive.is_empty and not self._engine.streams else zone.archive
             yield Turn(
-                persona,
-                zone.row.name,
-                memories,
-                before,
-                message.content,
-                message.user_name,
-                owner_id,
-                archive=archive,
+                persona, zone.row.name, memories, before, message.content, message.user_name, owner_id, archive=archive
             )
 
     # loading
@@ -167,14 +161,18 @@ class ZoneTalk:
         for old in [zones[id] for id in zone_ids if id in zones]:
             zones[old.row.id] = new = Zone(old.row, self._host.store)
             new.waiting = old.waiting
-            for task in [task for task, zone in self._at_work.items() if zone is old]:
-                task.cancel()
-            for answer in [answer for answer, zone in self._awaited.items() if zone is old]:
-                del self._awaited[answer]
-                answer.fail(censored_meanwhile())
+            self.end_work(old, censored_meanwhile())
             if new.waiting:
                 self._load(new)
         return True
+
+    def end_work(self, zone: Zone, error: ServiceError) -> None:
+        """Stop the engines at work in a zone, and fail the chats that wait for them."""
+        for task in [task for task, at in self._at_work.items() if at is zone]:
+            task.cancel()
+        for answer in [answer for answer, at in self._awaited.items() if at is zone]:
+            del self._awaited[answer]
+            self._host.defer(answer, None, copy(error))
 
     # instant engines
 

@@ -28,11 +28,16 @@ class Patient:
     def __init__(self) -> None:
         self.may_answer = asyncio.Event()
         self.asked = asyncio.Event()
+        self.stopped: list[str] = []
 
     async def stream(self, turn: Turn) -> AsyncIterator[str]:
         if turn.message != "quick":
             self.asked.set()
-            await self.may_answer.wait()
+            try:
+                await self.may_answer.wait()
+            except asyncio.CancelledError:
+                self.stopped.append(turn.message)
+                raise
         yield f"Well, {turn.message}"
 
 
@@ -102,3 +107,21 @@ async def test_a_user_destroyed_while_a_reply_is_stored_ends_no_chat_of_others(t
         assert isinstance(await view, AgentView)
         engine.may_answer.set()
         assert await answer_of(chat) == "Well, yes"
+
+
+async def test_the_engine_s_work_for_a_user_who_is_destroyed_is_stopped_and_that_for_others_goes_on(tmp_path: Path):
+    engine = Patient()
+    async with open_core(tmp_path, engine=engine) as core:
+        owner, other, leaving = await make_user(core), await make_user(core), await make_user(core)
+        agent = await online_agent(core, owner)
+        chat = saying(core, agent, other, "yes")
+        await engine.asked.wait()
+        engine.asked.clear()
+        late = saying(core, agent, leaving, "no")
+        await engine.asked.wait()
+        await core.directory.ask("user", leaving.id, DestroyUser("hash", (agent,)))
+        with pytest.raises(InvalidCredential):
+            await late
+        engine.may_answer.set()
+        assert await answer_of(chat) == "Well, yes"
+        assert engine.stopped == ["no"]

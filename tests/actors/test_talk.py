@@ -20,6 +20,7 @@ from actors.conversations.conversation import ChatSent, RunBegun
 from actors.conversations.ids import conversation_id, number_of
 from actors.conversations.place import ChatPlace, Earlier, RunKey
 from actors.core import Core
+from actors.engines.turn import Turn
 from actors.errors import EngineFailed, NotFound, StateConflict
 from actors.jobs.expiry import remove_expired
 from actors.sessions.messages import Caller
@@ -475,3 +476,41 @@ async def test_an_instant_reply_and_a_repeat_tell_the_same(room: Room):
         call.stream_to(told.append, told.append)
         talked = await talk(call, room.agent, Saying("Hello", key=KEY))
         assert told == [RunBegun(talked.run, talked.message, talked.conversation), talked.reply.content]
+
+
+class Stubborn:
+    """An engine that says one more thing when it is stopped."""
+
+    name = "stubborn"
+
+    def __init__(self) -> None:
+        self.stopped = asyncio.Event()
+
+    async def stream(self, turn: Turn) -> AsyncIterator[str]:
+        yield turn.message
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            yield "but"
+            self.stopped.set()
+
+
+async def test_the_end_of_its_conversation_stops_the_engine_and_what_it_still_says_is_not_heard(tmp_path: Path):
+    engine, told = Stubborn(), list[object]()
+    async with open_core(tmp_path, engine=engine) as core:
+        room = await furnished(core)
+        call = room.call()
+        call.stream_to(told.append, told.append)
+        chat = asyncio.create_task(talk(call, room.agent, Saying("one")))
+        async with asyncio.timeout(30):
+            while "one" not in told:
+                await asyncio.sleep(0.01)
+        (number,) = await shown(room)
+        (row,) = await core.store.fetch(conversations.of_user(number, room.user.id))
+        await core.directory.ask("agent", room.agent, EraseConversation(row))
+        async with asyncio.timeout(30):
+            await engine.stopped.wait()
+        with pytest.raises(NotFound):
+            await chat
+        assert told[1:] == ["one"]
+        assert await room.conversations() == 0

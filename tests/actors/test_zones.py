@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -300,6 +301,26 @@ async def test_chats_that_wait_in_a_domain_that_is_destroyed_end_as_those_that_c
     (await scripted_user.command(end, target=gone, vx={"secret": PASSWORD})).ok()
     ended, later = await waiting, await chat("say:never")
     assert ended.refused(3000, 404).note == later.refused(3000, 404).note
+
+
+async def test_a_zone_that_is_destroyed_ends_the_chats_that_wait_there_and_only_them(
+    scripted_user: Client, gate: Gate, tmp_path: Path, unique: str
+):
+    workspace = await opened_with_a_guest(scripted_user, unique)
+    target, other = {"domain": workspace.domain}, Gate(tmp_path / "other")
+    (await scripted_user.command("ZN_Create", target=target, vx={"name": "nightly"})).ok()
+
+    def chat(content: str, zone: str) -> asyncio.Task[Answer]:
+        return asyncio.create_task(workspace.guest.command("AP_Chat", target=target | {"zone": zone}, content=content))
+
+    in_lobby, waiting = chat(f"wait:{other} say:done", "lobby"), chat(f"wait:{gate} say:done", "nightly")
+    for reached in (gate, other):
+        await reached.reached()
+    (await scripted_user.command("ZN_Destroy", target=target | {"zone": "nightly"})).ok()
+    ended = await asyncio.wait_for(waiting, 30)  # the gate stays shut
+    assert ended.refused(3000, 404).note == (await chat("say:never", "nightly")).refused(3000, 404).note
+    other.open()
+    assert (await in_lobby).ok().content[1]["content"] == "done"
 
 
 async def test_an_agent_that_is_destroyed_elsewhere_cuts_no_chat(scripted_user: Client, gate: Gate, unique: str):
