@@ -66,7 +66,7 @@ async def create_response(request: RouteCall) -> RouteReply:
 async def retrieve_response(request: RouteCall) -> RouteReply:
     """Read a response again, as it is stored."""
     _require_no_stream(request.received.args)
-    run = await _run_of(request.call, request.params["response_id"], "response_id")
+    run = await run_of_response(request.call, request.params["response_id"], "response_id")
     row = await own_conversation(request.call, run.conversation)
     return RouteReply(_as_response(run, row.agent, await _rest_of(request.call, run)))
 
@@ -84,7 +84,7 @@ async def _rest_of(call: Call, run: Run) -> Reply | None:
 async def delete_response(request: RouteCall) -> RouteReply:
     """Make a response's id unknown; its messages stay."""
     call, response_id = request.call, request.params["response_id"]
-    run = await _run_of(call, response_id, "response_id")
+    run = await run_of_response(call, response_id, "response_id")
     write = deleted_responses.insert(run.message.id, number_of(run.conversation) or 0)
     gone = {FOREIGN_KEY: lambda: no_such_response(response_id)}
     await call.core.store.commit(Unit((write,), constraint_errors=gone))
@@ -130,7 +130,7 @@ async def _talked(call: Call, agent_id: str, asked: Asked, saying: Saying) -> Ta
     earlier_try = await repeated(call, agent_id, saying)
     if earlier_try is not None:
         return earlier_try
-    previous = await _run_of(call, previous_id, "previous_response_id")
+    previous = await run_of_response(call, previous_id, "previous_response_id")
     if previous.agent_id != agent_id:
         raise of_another_model(previous_id)
     if previous.reply is None:
@@ -147,7 +147,7 @@ async def _talked(call: Call, agent_id: str, asked: Asked, saying: Saying) -> Ta
         return await talk(call, agent_id, structs.replace(follows, fork=fork))
 
 
-async def _run_of(call: Call, response_id: str, param: str) -> Run:
+async def run_of_response(call: Call, response_id: str, param: str) -> Run:
     """Read the run of a response.
 
     Raises:

@@ -1,6 +1,6 @@
 """OpenAPI schemas of OpenAI's API, as far as agents fill it; its clients know the rest."""
 
-from routes.openapi.schemas import Schema, array, ident, nullable, number, record, ref, text
+from routes.openapi.schemas import Schema, array, flag, ident, nullable, number, record, ref, text
 
 _OBJECT: Schema = {"type": "object"}
 
@@ -69,6 +69,24 @@ RESPONSE = record(
 )
 
 DELETED = record("A deleted response.", id=text(), object=text(enum=["response"]), deleted={"type": "boolean"})
+
+INPUT_ITEMS = record(
+    "The items that a response answers.",
+    object=text(enum=["list"]),
+    data=array(
+        record(
+            "The user's message.",
+            id=ident("msg"),
+            type=text(enum=["message"]),
+            status=text(enum=["completed"]),
+            role=text(enum=["user"]),
+            content=array(record("Its text.", type=text(enum=["input_text"]), text=text())),
+        )
+    ),
+    first_id=nullable(text()),
+    last_id=nullable(text()),
+    has_more=flag(),
+)
 
 _TEXT_OR_PARTS: Schema = {"oneOf": [text(), array(_OBJECT)], "description": "A text, or parts with text."}
 

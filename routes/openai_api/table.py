@@ -7,6 +7,7 @@ from routes.gateway.fast import asks_no_stream
 from routes.gateway.route import Route
 from routes.openai_api.chat import create_chat_completion, parse_chat
 from routes.openai_api.errors import DOOR, ERROR
+from routes.openai_api.input_items import ItemsAsked, list_input_items
 from routes.openai_api.models import list_models, retrieve_model
 from routes.openai_api.request import Asked
 from routes.openai_api.responses import create_response, delete_response, parse_response, retrieve_response
@@ -14,6 +15,7 @@ from routes.openai_api.schemas import (
     CHAT_BODY,
     COMPLETION,
     DELETED,
+    INPUT_ITEMS,
     MODEL,
     MODELS,
     RESPONSE,
@@ -89,6 +91,17 @@ ROUTES: tuple[Route, ...] = (
         summary="Read a response again.",
         run=retrieve_response,
         reply=ref("Response"),
+        errors=(400, 404),
+        counts=False,
+    ),
+    _route(
+        "GET",
+        "/v1/responses/{response_id}/input_items",
+        "listInputItems",
+        summary="List what a response answers: the user's message.",
+        run=list_input_items,
+        query=ItemsAsked,
+        reply=INPUT_ITEMS,
         errors=(400, 404),
         counts=False,
     ),

@@ -39,9 +39,9 @@ async def test_answers_of_openais_api_are_as_described(user: Client, unique: str
         assert answer.http == 200
         require_as_described(document, method, path, answer)
     response = await user.request("POST", "/v1/responses", json={"model": agent, "input": question})
-    for method in ("GET", "DELETE"):
-        answer = await user.request(method, f"/v1/responses/{response.body['id']}")
-        require_as_described(document, method, "/v1/responses/{response_id}", answer)
+    for method, below in (("GET", ""), ("GET", "/input_items"), ("DELETE", "")):
+        answer = await user.request(method, f"/v1/responses/{response.body['id']}{below}")
+        require_as_described(document, method, f"/v1/responses/{{response_id}}{below}", answer)
 
 
 async def test_runs_are_as_described(user: Client, unique: str, document: dict[str, Any]):

@@ -231,6 +231,30 @@ async def test_a_stored_response_is_not_streamed(
     assert (refused.value.param, refused.value.code) == (param, code)
 
 
+async def test_the_message_that_a_response_answers_is_its_input(openai: AsyncOpenAI, agent: str, user: Client):
+    earlier = await openai.responses.create(model=agent, input="Hello.")
+    parts: list[Any] = [{"role": "user", "content": [{"type": "input_text", "text": ASKED}]}]
+    response = await openai.responses.create(model=agent, input=parts, previous_response_id=earlier.id)
+    items = openai.responses.input_items
+    page = await items.list(response.id, limit=100, order="asc", include=["message.input_image.image_url"])
+    (item,) = [item async for item in page]
+    assert item.model_dump(exclude_none=True) == {
+        "id": response.id.replace("resp_", "msg_"),
+        "type": "message",
+        "status": "completed",
+        "role": "user",
+        "content": [{"type": "input_text", "text": ASKED}],
+    }
+    assert (page.has_more, (page.model_extra or {})["first_id"]) == (False, item.id)
+    assert (await items.list(response.id, after=item.id or "")).data == []
+    for wrong in ({"limit": "0"}, {"limit": "101"}, {"order": "up"}):
+        with pytest.raises(BadRequestError, match=next(iter(wrong))):
+            await items.list(response.id, extra_query=wrong)
+    (await user.command("CV_Destroy", target={"conversation": conversation_of(response)})).ok()
+    with pytest.raises(NotFoundError):
+        await items.list(response.id)
+
+
 async def test_an_unknown_response_is_404(openai: AsyncOpenAI, agent: str, user: Client, sanic_client: Client):
     response = await openai.responses.create(model=agent, input=ASKED)
     other = await sanic_client.register(f"{agent}-other")
@@ -238,6 +262,8 @@ async def test_an_unknown_response_is_404(openai: AsyncOpenAI, agent: str, user:
         for client, wrong in ((stranger, response.id), (openai, "resp_" + "0" * 32), (openai, "resp_x")):
             with pytest.raises(NotFoundError):
                 await client.responses.retrieve(wrong)
+            with pytest.raises(NotFoundError):
+                await client.responses.input_items.list(wrong)
     await user.agent(f"{agent}-2", select=False)
     with pytest.raises(NotFoundError):
         await openai.responses.create(model=f"{agent}-2", input=ASKED, previous_response_id=response.id)
