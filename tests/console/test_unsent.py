@@ -1,11 +1,13 @@
 """What was written in the console and not yet sent: a reload loses none of it unasked."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, Locator, Page, Route, expect
+from playwright.async_api import Browser, Error, Locator, Page, Route, expect
 
 from tests.support.console import Console, console_of
 from tests.support.console_acts import SCRIPTED, messages, say
@@ -108,3 +110,55 @@ async def test_a_zone_asks_before_posts_that_wait_are_lost(user_and_console: tup
     await page.unroute_all(behavior="wait")  # an answer may be on its way to the page
     await page.reload()  # would not end if the browser still asked
     await expect(stored(page)).to_have_count(2)
+
+
+async def test_posts_that_failed_wait_in_their_zone_for_the_user_to_come_back(
+    user_and_console: tuple[Client, Console], unique: str
+):
+    user, console = user_and_console
+    hall, leaver = {"domain": "hall"}, f"{unique}-leaver"
+    for zone in (unique, f"{unique}-other"):
+        (await user.command("ZN_Create", target=hall, vx={"name": zone})).ok()
+    await user.agent(leaver, select=False)
+
+    async def join() -> None:
+        for service in ("DM_Invite", "DM_Join"):
+            (await user.command(service, target=hall | {"agent": leaver})).ok()
+
+    await join()
+    page = await console.window(user, f"/console/zones/hall/{unique}?reply={leaver}")
+    (await user.command("DM_Leave", target=hall | {"agent": leaver})).ok()  # so that what it is asked is refused
+    arrived, let_go = asyncio.Event(), asyncio.Event()
+
+    async def hold_the_second(route: Route) -> None:
+        if "say:two" in (route.request.post_data or ""):
+            arrived.set()
+            await let_go.wait()
+        with suppress(Error):  # the page gave it up
+            await route.continue_()
+
+    async def go(zone: str) -> None:
+        await page.get_by_role("navigation", name="Zones").get_by_role("link", name=f"# {zone}", exact=True).click()
+        await expect(page.get_by_role("heading", name=f"# {zone}", exact=True)).to_be_visible()
+
+    await page.route("**/tps", hold_the_second)
+    failures = page.get_by_role("alert").filter(has=page.get_by_role("button", name="Try again"))
+    await say(page, "say:one")
+    await expect(failures).to_have_count(1)
+    await say(page, "say:two")
+    await arrived.wait()
+    await go(f"{unique}-other")
+    await expect(failures).to_have_count(0)
+    await asks_before_a_reload(page)
+    let_go.set()
+    await go(unique)
+    await expect(failures).to_have_count(2)
+    await expect(messages(page)).to_have_text([re.compile("say:one"), re.compile("say:two")])
+    await page.unroute_all(behavior="wait")
+    await join()
+    for text in ("say:one", "say:two"):
+        await failures.first.get_by_role("button", name="Try again").click()
+        await expect(messages(page).filter(has_text=text).locator("time")).to_be_visible()
+    await expect(failures).to_have_count(0)
+    await page.reload()  # would not end if the browser still asked
+    await expect(stored(page)).to_have_count(4)

@@ -1,6 +1,3 @@
-import { command } from "../../lib/api.js";
-import { isLoggedOn } from "../../lib/session.js";
-
 /** Starts up to `max` things at a time, in order: browsers open six connections to a host, and streams hold theirs. */
 export class Lane {
   constructor(max) {
@@ -34,18 +31,6 @@ export class Lane {
         this.busy -= 1;
         this.next();
       });
-    }
-  }
-}
-
-/** Send messages [{service, target, content, key}] of `user` one after the other, for a page that has been left. */
-export async function sendAll(user, messages) {
-  for (const { service, target, content, key } of messages) {
-    if (!isLoggedOn(user)) return;
-    try {
-      await command(service, { target, content }, { idempotencyKey: key });
-    } catch {
-      // There is nobody to tell. The history shows what was stored.
     }
   }
 }

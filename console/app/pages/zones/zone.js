@@ -1,9 +1,9 @@
 import { command, newKey } from "../../lib/api.js";
 import { openEvents } from "../../lib/events.js";
 import { useEffect, useMemo, useRef, useState } from "../../lib/preact.js";
-import { session } from "../../lib/session.js";
+import { isLoggedOn, session } from "../../lib/session.js";
 import { holdWindow } from "../../lib/unsent.js";
-import { Lane, sendAll } from "../chat/lane.js";
+import { Lane } from "../chat/lane.js";
 import { followRun } from "../chat/run.js";
 
 const PAGE = 50;
@@ -29,9 +29,16 @@ export function useZone(domain, zone, onMembership) {
   return { ...state, ...followed.acts };
 }
 
+/** The zone that is shown, and own posts that failed in zones that were left: by user and zone. */
+const shown = new Map();
+const left = new Map();
+const isFailed = ({ state }) => state === "failed";
+const isNotStored = ({ stored }) => stored === null;
+
 class Zone {
   constructor(target, setState, onMembership) {
     this.user = session().user;
+    this.identity = `${this.user} ${JSON.stringify(target)}`;
     this.target = target;
     this.setState = setState;
     this.onMembership = onMembership;
@@ -54,14 +61,16 @@ class Zone {
     if (this.closed) return;
     this.state = { ...this.state, ...changes };
     this.setState(this.state);
-    holdWindow(this, this.state.posts.some(({ stored }) => stored === null));
+    holdWindow(this, this.state.posts.some(isNotStored));
   }
 
   /** Follow the zone first and read its newest messages then, so that nothing falls between. */
   open() {
     let begun = false;
     this.closed = false;
-    this.change(START);
+    this.change({ ...START, posts: left.get(this.identity) ?? [] });
+    this.keep([]);
+    shown.set(this.identity, this);
     this.stops.set("stream", openEvents({
       method: "POST",
       path: session().bus,
@@ -79,13 +88,24 @@ class Zone {
     }));
   }
 
+  /** Leave the zone: what is not stored yet is sent all the same, and what fails waits for the user to come back. */
   async close() {
     this.closed = true;
+    shown.delete(this.identity);
     for (const stop of this.stops.values()) stop();
-    const rest = [...this.asking.rest(), ...this.posting.rest()];
-    holdWindow(this, rest.length > 0);
-    await sendAll(this.user, rest.map((post) => this.commandOf(post)));
+    this.asking.rest();
+    const unsent = [...this.state.posts.filter(({ key }) => this.turns.has(key)), ...this.posting.rest()];
+    this.keep(this.state.posts.filter(isFailed));
+    holdWindow(this, unsent.length > 0);
+    for (const post of unsent) if (isLoggedOn(this.user)) await this.say(post, () => {});
     holdWindow(this, false);
+  }
+
+  /** Keep these posts until the zone is opened again. */
+  keep(posts) {
+    if (posts.length > 0) left.set(this.identity, posts);
+    else left.delete(this.identity);
+    holdWindow(this.identity, posts.some(isNotStored));
   }
 
   take({ type, message, membership }) {
@@ -183,13 +203,23 @@ class Zone {
     try {
       this.sent(key, (await command(service, { target, content }, { idempotencyKey: key })).content);
     } catch (error) {
-      this.changePost(key, { state: "failed", error });
+      this.failed(post, error);
     } finally {
       done();
     }
   }
 
-  ask({ key, content, agent }, done) {
+  /** Show a post as failed: where its zone is shown now, else when that is opened again. */
+  failed(post, error) {
+    const failed = { ...post, state: "failed", error };
+    const zone = shown.get(this.identity);
+    if (zone === this) this.changePost(post.key, failed);
+    else if (zone) zone.change({ posts: [...zone.state.posts, failed] });
+    else this.keep([...(left.get(this.identity) ?? []), failed]);
+  }
+
+  ask(post, done) {
+    const { key, content, agent } = post;
     const over = (tell) => {
       this.stops.delete(key);
       tell();
@@ -204,7 +234,7 @@ class Zone {
         begun: () => this.endTurn(key),
         text: (text) => this.changePost(key, { text }),
         ended: (messages) => over(() => this.sent(key, messages)),
-        failed: (error) => over(() => this.changePost(key, { state: "failed", error })),
+        failed: (error) => over(() => this.failed(post, error)),
       },
     }));
   }
