@@ -74,6 +74,32 @@ async def test_a_chat_asks_before_messages_that_wait_are_lost(
     await expect(messages(page)).to_have_count(4)
 
 
+async def test_a_chat_asks_before_a_message_that_reached_no_gateway_is_lost(
+    user_and_console: tuple[Client, Console], unique: str
+):
+    user, console = user_and_console
+    made = (await user.command("CV_Create", target={"agent": "scout"}, vx={"name": unique})).ok().profile[0]
+    page = await console.window(user, f"/console/chat/scout/{made['id']}")
+    tries, again = list[str](), asyncio.Event()
+
+    async def lose_chats(route: Route) -> None:
+        if "AP_Chat" not in (route.request.post_data or ""):
+            return await route.continue_()
+        tries.append(route.request.url)
+        if len(tries) > 1:
+            again.set()
+        return await route.abort("connectionrefused")
+
+    await page.route("**/tps", lose_chats)
+    await say(page, "say:reached")
+    await again.wait()
+    await asks_before_a_reload(page)
+    await page.unroute_all(behavior="wait")
+    await expect(stored(page)).to_have_count(2)
+    await page.reload()  # would not end if the browser still asked
+    await expect(stored(page)).to_have_count(2)
+
+
 async def test_a_chat_asks_before_a_message_that_failed_is_lost(user_and_console: tuple[Client, Console], unique: str):
     user, console = user_and_console
     made = (await user.command("CV_Create", target={"agent": "scout"}, vx={"name": unique})).ok().profile[0]

@@ -82,7 +82,7 @@ class Talk {
   }
 
   hold() {
-    const isNotStored = ({ id, state }) => id === null && state === "failed";
+    const isNotStored = ({ id, state, unreached }) => id === null && (state === "failed" || unreached);
     holdWindow(this, this.lane.hasWaiting() || this.state.runs.some(isNotStored));
   }
 
@@ -204,7 +204,8 @@ class Talk {
       key,
       run: entry.id,
       on: {
-        begun: (id) => this.changeRun(key, { id }),
+        begun: (id) => this.changeRun(key, { id, unreached: false }),
+        unreached: () => this.changeRun(key, { unreached: true }),
         text: (text) => this.changeRun(key, { text }),
         ended: (messages) => over(() => this.ended(key, messages)),
         failed: (error) => over(() => this.failed(key, error)),

@@ -9,7 +9,8 @@ const SESSION_ENDED = "Your session ended before this message was answered.";
 /** Follow one AP_Chat of `user` to its end, over lost connections; returns a function that stops following.
  *
  * It begins with `body` under the Idempotency-Key `key`, or goes on with the run `run`. on.begun(run) tells the run's
- * id, on.text(whole) the reply so far, on.ended(messages) both messages, on.failed(ApiError) why there is no reply.
+ * id, on.unreached() that the gateway was not reached, so that the message is sent once more, on.text(whole) the reply
+ * so far, on.ended(messages) both messages, on.failed(ApiError) why there is no reply.
  */
 export function followRun({ user, body, key, run = null, on }) {
   const state = { run, text: "", last: null, tries: 0, over: false, close: null, timer: null };
@@ -60,6 +61,7 @@ export function followRun({ user, body, key, run = null, on }) {
   }
 
   function again() {
+    on.unreached?.();
     connection.lost("requests"); // until any request is answered: a chat that waits for its turn is silent
     state.timer = setTimeout(send, WAITS_MS[Math.min(state.tries++, WAITS_MS.length - 1)]);
   }
