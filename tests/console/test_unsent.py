@@ -138,6 +138,21 @@ async def test_a_zone_asks_before_posts_that_wait_are_lost(user_and_console: tup
     await expect(stored(page)).to_have_count(2)
 
 
+async def test_a_post_is_shown_once_and_nothing_is_asked_where_only_the_reply_failed(
+    user_and_console: tuple[Client, Console], unique: str, tmp_path: Path
+):
+    user, console = user_and_console
+    (await user.command("ZN_Create", target={"domain": "hall"}, vx={"name": unique})).ok()
+    page = await console.window(user, f"/console/zones/hall/{unique}?reply=scout")
+    await say(page, f"wait:{tmp_path}/gate fail")
+    await expect(stored(page)).to_have_count(1)
+    (tmp_path / "gate").touch()
+    await expect(page.get_by_role("alert")).to_contain_text("engine failed")
+    await expect(messages(page)).to_have_count(1)
+    await page.reload()  # would not end if the browser asked
+    await expect(stored(page)).to_have_count(1)
+
+
 async def test_posts_that_failed_wait_in_their_zone_for_the_user_to_come_back(
     user_and_console: tuple[Client, Console], unique: str
 ):

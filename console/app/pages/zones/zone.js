@@ -211,11 +211,11 @@ class Zone {
 
   /** Show a post as failed: where its zone is shown now, else when that is opened again. */
   failed(post, error) {
-    const failed = { ...post, state: "failed", error };
     const zone = shown.get(this.identity);
-    if (zone === this) this.changePost(post.key, failed);
-    else if (zone) zone.change({ posts: [...zone.state.posts, failed] });
-    else this.keep([...(left.get(this.identity) ?? []), failed]);
+    const how = { state: "failed", error };
+    if (zone === this) this.changePost(post.key, how);
+    else if (zone) zone.change({ posts: [...zone.state.posts, { ...post, ...how }] });
+    else this.keep([...(left.get(this.identity) ?? []), { ...post, ...how }]);
   }
 
   ask(post, done) {
