@@ -9,10 +9,10 @@ to an error.
 import re
 from functools import lru_cache
 from itertools import islice
-from typing import Literal
 
 from msgspec import Struct
 
+from actors.engines.courtesies import Courtesy, courtesy
 from actors.engines.message import Utterance
 from actors.slices import Steps
 from actors.text import answer_kinds, tokenizer
@@ -28,9 +28,6 @@ _MAX_REMEMBERED = tokenizer.SLICE_CHARS  # the longest message whose analysis is
 _WRAPPED = 50  # characters; a longer line may be broken within a sentence
 _MAX_STOPS = 4 * MAX_PASSAGES  # full stops and similar marks that are read, whether or not they end a sentence
 _MAX_MENTIONS = 8
-_MAX_COURTESY = 8  # words
-
-Courtesy = Literal["greeting", "thanks", "farewell", "reaction"]
 
 UNKNOWN = "I know nothing about that yet. Tell me, and I will remember it in this conversation."
 NOTED = "Noted: I will remember that in this conversation."
@@ -44,38 +41,6 @@ CANNOT_FORGET = (
 )
 
 _SAYS_NOTHING = (UNKNOWN, NOTED, INVITATION, WELCOME, GOODBYE, CANNOT_FORGET)
-
-_WORDS_OF_COURTESY: dict[Courtesy, str] = {
-    "greeting": """hello hi hey hiya howdy greetings hallo hoi servus moin grüezi salut bonjour bonsoir coucou
-        hola buenas good guten gute buenos buongiorno buonasera olá привет здравствуйте 你好""",
-    "thanks": "thanks thank thx danke merci gracias cheers many vielen muchas grazie obrigado obrigada спасибо 谢谢",
-    "farewell": "bye goodbye ciao tschüss tschüs ade adieu adiós arrivederci",
-}
-_PHRASES_OF_COURTESY: dict[Courtesy, str] = {
-    "greeting": """how are you, nice to meet you, wie geht s, wie geht es dir, wie geht es ihnen, ça va, comment ça va,
-        comment vas tu, comment allez vous, qué tal, hola qué tal, cómo estás, cómo está usted""",
-    "farewell": """good night, see you, see you soon, see you later, see you tomorrow, gute nacht, auf wiedersehen,
-        bis bald, bis später, bis morgen, au revoir, à bientôt, à demain, bonne nuit, hasta luego, hasta pronto,
-        hasta mañana, buenas noches""",
-}
-_PHRASES: dict[str, Courtesy] = {
-    " ".join(one.split()): kind for kind, text in _PHRASES_OF_COURTESY.items() for one in text.split(",")
-}
-_MAX_PHRASE = max(phrase.count(" ") for phrase in _PHRASES) + 1  # words
-_COURTESIES: dict[str, Courtesy] = {word: kind for kind, text in _WORDS_OF_COURTESY.items() for word in lexicon(text)}
-_THANKS = lexicon("thanks thank thx danke merci gracias")
-_HALF_COURTESIES = lexicon("good guten gute buenos many vielen muchas")  # good morning, but not: good idea
-_REACTIONS = lexicon(
-    """great perfect nice cool awesome wonderful amazing super lol haha hahaha hm hmm wow oh ah aha ok okay yes yeah yep
-    yup no nope right correct wrong true sure fine exactly indeed good understood interesting funny that s is it so very
-    really all alright never mind forget about genau richtig falsch stimmt gut prima toll klasse schön ja nein das ist
-    alles klar accord bien sûr parfait génial oui non c est ça vale perfecto genial claro sí"""
-)
-_COURTEOUS = _COURTESIES.keys() | lexicon(
-    """morning afternoon evening day night tag morgen abend nacht días tardes there again everyone team bye
-    you very much a lot so schön sehr dank beaucoup mille for your help everything"""
-)
-_THANKFUL = (_COURTEOUS | _REACTIONS | lexicon("was helpful helped")) - {"forget", "about"}
 
 _FORGETS = re.compile(
     r"""(?:(?:please|ok|okay|and|so|then|now|just|bitte)\W+)*
@@ -114,13 +79,33 @@ _TASK = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 
+_FIRST_OF_INDIRECT = lexicon("i no sorry oh hm now ich keine je j me he quisiera")
+_INDIRECT = re.compile(
+    r"""(?:(?:and|but|so|well|oh|hm+|sorry|also|now|und|aber|also)\b,?\ *)*
+    (?:(?:i\ (?:wonder|was\ wondering|am\ wondering|want\ to\ know|have\ no\ idea)
+    |i(?:'d|\ would)\ (?:like|love)\ to\ know|i'm\ wondering|no\ idea|i(?:'ve|\ have)?\ forgot(?:ten)?(?:\ to\ ask)?
+    |i\ (?:don't|do\ not)\ (?:know|remember|recall)|i\ (?:can't|cannot)\ (?:remember|recall)(?:\ any\ ?more)?)\ +
+    (?=(?:who|whom|whose|what|which|when|where|why|how)\b(?!\ to\b)|(?<=wonder\ )(?:if|whether)\b)
+    |(?:ich\ frage\ mich|ich\ wei(?:ß|ss)\ nicht(?:\ mehr)?|ich\ (?:möchte|will|würde\ gern(?:e)?)\ wissen
+    |ich\ habe\ vergessen|keine\ ahnung),?\ +
+    (?=(?:wer|wen|wem|wessen|was|welche[mnrs]?|wann|wo|woher|wohin|warum|wie)\b)
+    |(?:je\ me\ demande|je\ ne\ sais\ (?:pas|plus)|j'ai\ oublié|je\ voudrais\ savoir)\ +
+    (?=(?:qui|quand|où|comment|combien|pourquoi|quel(?:le)?s?)\b)
+    |(?:me\ pregunto|no\ sé|no\ recuerdo|he\ olvidado|quisiera\ saber)\ +
+    (?=(?:qué|quién(?:es)?|cuándo|dónde|cómo|cuánt[oa]s?|cuál(?:es)?)\b))
+    (?=[^,;:–—.!?\n]*(?:[.!?\n]|$))""",  # what follows a comma may state something
+    re.IGNORECASE | re.VERBOSE,
+)
+
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _AFTER_MARKS = " \n\t\"'”’»)"
 _QUESTION_MARK = re.compile(r"¿|[?？؟](?=$|[\s\"'”’»)\]!?]|[^\x00-\x7f])")
 _CJK_QUESTION = re.compile(r"[吗嗎呢か][。.]?$")
 _STOP = re.compile(r"[.!?؟…。！？\r\n\v\f\x85\u2028\u2029]+[\"'”’»)\]]*\s*")
 _UNSPACED_STOP = re.compile(r"[。！？\s]")
+_ELLIPSIS = re.compile(r"(?:\.{2,}|…)\s*")
 _ABBREVIATION = re.compile(r"(?:\b(?:Dr|Mr|Mrs|Ms|Prof|St|No|Nr|Hr|Fr|z\.\s?B|e\.g|i\.e|bzw|ca)|\b\d\d?)$")
+_WITHIN = re.compile(r"\b(?:approx|vs|etc|incl|usw|inkl|evtl|ggf|[ap]\.?\s?m)$")  # not always the end of a sentence
 
 
 def spoken(text: str) -> str:
@@ -133,22 +118,10 @@ def spoken(text: str) -> str:
     return text
 
 
-def courtesy(words: list[str]) -> Courtesy | None:
-    """Return the courtesy of these words (of `tokenizer.split`) if they are nothing else; a name may follow."""
-    if 1 < len(words) <= _MAX_PHRASE and (phrase := _PHRASES.get(" ".join(words))):
-        return phrase
-    if 0 < len(words) <= _MAX_COURTESY and _REACTIONS.issuperset(words):
-        return "reaction"
-    kind = _COURTESIES.get(words[0]) if words else None
-    if len(words) > _MAX_COURTESY:
-        return None
-    if kind is None:  # "Perfect, thank you!"
-        wholly = words and words[0] in _REACTIONS and _THANKFUL.issuperset(words)
-        return "thanks" if wholly and not _THANKS.isdisjoint(words) else None
-    if words[0] in _HALF_COURTESIES and (len(words) == 1 or words[1] not in _COURTEOUS):
-        return None
-    courteous = _THANKFUL if kind == "thanks" else _COURTEOUS
-    return kind if sum(word not in courteous for word in words) <= 1 else None
+def direct(text: str) -> str:
+    """Return the question in an indirect one, "how old Ada is" of "I wonder how old Ada is.", else the text."""
+    indirect = _INDIRECT.match(text.replace("’", "'"))
+    return text[indirect.end() :] if indirect else text
 
 
 def asks(text: str, words: list[str]) -> bool:
@@ -168,6 +141,8 @@ def asks(text: str, words: list[str]) -> bool:
         return True
     if first in _TASKS and _TASK.match(text, text.lower().find(first)):
         return True
+    if first in _FIRST_OF_INDIRECT and (question := direct(text)) is not text:
+        return bool(tokenizer.terms(tokenizer.split(question)))  # "I don't know what you mean." asks for nothing
     if first in _QUESTION_WORDS:
         return following not in _NO_QUESTION and not text.endswith((".", "!"))
     return first in _VERBS_THAT_ASK and following != "not" and not text.endswith((".", "!"))
@@ -225,7 +200,14 @@ def _ends_sentence(stop: re.Match[str]) -> bool:
     text, start = stop.string, stop.start()
     if marks.strip() == "" and text[stop.end() : stop.end() + 1].islower() and marks.count("\n") == 1:
         return start - text.rfind("\n", 0, start) <= _WRAPPED  # else the line goes on in the next
-    return marks.rstrip(" ") != "." or not _ABBREVIATION.search(text, max(0, start - 8), start)
+    goes_on = text[stop.end() : stop.end() + 1]
+    if goes_on.islower() and _ELLIPSIS.fullmatch(marks):  # "The alarm code... is 4711."
+        return False
+    if marks.rstrip(" ") != ".":
+        return True
+    if (goes_on.islower() or goes_on.isdigit()) and _WITHIN.search(text, max(0, start - 8), start):
+        return False
+    return not _ABBREVIATION.search(text, max(0, start - 8), start)
 
 
 def _pieces(sentence: str) -> list[str]:
@@ -274,8 +256,11 @@ def _analyse(text: str) -> Analysis:
     text = spoken(text)
     words = tokenizer.split(text)
     kind, question = courtesy(words), asks(text, words)
-    if question and kind == "reaction":  # "Is that right?"
-        kind = None
+    if question:
+        if kind == "reaction":  # "Is that right?"
+            kind = None
+        if len(passages(text)) < 2 and (asked := direct(text)) is not text:
+            text, words = asked, tokenizer.split(asked)
     forgets = _FORGETS.fullmatch(text) is not None and len(passages(text)) == 1
     return Analysis(text, words, tokenizer.terms(words), kind, question, forgets)
 

@@ -9,9 +9,10 @@ from msgspec import Struct, structs
 
 from actors.engines import dialogue_acts
 from actors.engines.candidates import Candidate, in_conversation, of_utterance
+from actors.engines.courtesies import Courtesy
 from actors.engines.message import Source
 from actors.engines.quote import best_passage
-from actors.engines.relevance import terms_asked_for
+from actors.engines.relevance import questions_apart, terms_asked_for
 from actors.engines.turn import LookUp, Memory, Persona, Reply, Turn
 from actors.engines.window import FoundUtterance
 from actors.retrieval.index import Index
@@ -51,6 +52,8 @@ class _Asked(Struct, frozen=True):
     """A question to a persona, analysed without the conversation and the banks."""
 
     query: Question
+    apart: list[Question]
+    """The questions of its sentences, if several ask."""
     about_speaker: bool
     by_profile: list[Candidate]
     """The passages of the profile that may answer it, best first."""
@@ -83,13 +86,15 @@ class _Known:
         return known
 
     def _look_at(self, message: dialogue_acts.Analysis) -> Steps[_Asked]:
-        query = Question((yield from terms_asked_for(message, dialogue_acts.passages(message.text), self.name)))
+        sentences = dialogue_acts.passages(message.text)
+        query = Question((yield from terms_asked_for(message, sentences, self.name)))
+        apart = yield from questions_apart(sentences, self.name)
         by_profile = self.says(query)
         about_agent = _ABOUT_AGENT.issuperset(query.terms) and not _AGENT_WORDS.isdisjoint(message.words)
         about_speaker = not _SPEAKER_WORDS.isdisjoint(message.words)
         introduces = about_agent and (not about_speaker or not by_profile)
         alone = (yield from self.introduction()) if introduces else (yield from _answering(by_profile, query))
-        return _Asked(query, about_speaker, by_profile, alone, about_agent and not about_speaker)
+        return _Asked(query, apart, about_speaker, by_profile, alone, about_agent and not about_speaker)
 
     def says(self, query: Question, *, sure: bool = False) -> list[Candidate]:
         """Return the passages of the profile that answer a question, best first; `sure`: without doubt."""
@@ -146,6 +151,9 @@ class RecallEngine:
                 hits = turn.window.answers(asked.query, _MAX_HITS)
                 found = _found(turn, asked.query, hits)
                 ranked = _ranked(found + asked.by_profile)
+            unsure = not ranked or ranked[0].share < SURE
+            if unsure and turn.older is None and (reply := (yield from _to_a_sentence(turn, asked, known))):
+                return reply
             if turn.archive is not None and (not ranked or ranked[0].share < _ENOUGH):
                 return LookUp(asked.query, hits)
             if not found:
@@ -193,6 +201,15 @@ def _sure(turn: Turn, query: Question) -> Steps[Sequence[FoundUtterance]]:
     return window.sure(query, _MAX_HITS)
 
 
+def _to_a_sentence(turn: Turn, asked: _Asked, known: _Known) -> Steps[Reply | None]:
+    """Answer the first sentence of several that ask which has an answer without doubt."""
+    for query in asked.apart:
+        found = in_conversation(turn, query, (yield from _sure(turn, query))) or known.says(query, sure=True)
+        if found:
+            return (yield from _quoting("", found, query))
+    return None
+
+
 def _found(turn: Turn, query: Question, hits: Sequence[FoundUtterance], *, sure: bool = False) -> list[Candidate]:
     """Return the answers to a question in the conversation and the banks; `sure`: without doubt."""
     found = in_conversation(turn, query, hits, sure=sure)
@@ -232,7 +249,7 @@ def _opening(found: list[Candidate]) -> str:
     return "" if found[0].share >= SURE else _UNSURE
 
 
-def _courteous(courtesy: dialogue_acts.Courtesy, persona: Persona) -> Reply:
+def _courteous(courtesy: Courtesy, persona: Persona) -> Reply:
     if courtesy == "greeting":
         return Reply(f"Hello! I am {persona.name}. {dialogue_acts.INVITATION}")
     if courtesy == "reaction":

@@ -13,7 +13,7 @@ def asked_terms(text: str) -> Steps[list[str]]:
     if len(text) <= tokenizer.SLICE_CHARS:
         said = dialogue_acts.spoken(text)
         if len(dialogue_acts.passages(said)) < 2:
-            words = tokenizer.split(said)
+            words = tokenizer.split(dialogue_acts.direct(said))
             return answer_kinds.asked_for(words) + tokenizer.terms(words)
     message = yield from dialogue_acts.analysing(text)
     return (yield from terms_asked_for(message, dialogue_acts.passages(message.text)))
@@ -36,16 +36,40 @@ def terms_asked_for(
     terms: list[str] = []
     kinds: list[str] = []
     if len(sentences) > 1:
-        for number, sentence in enumerate(sentences, 1):
-            split = tokenizer.split(sentence)
-            if dialogue_acts.asks(sentence, split):
-                terms += tokenizer.terms(split)
-                kinds += answer_kinds.asked_for(split)
-            if not number % _AT_A_TIME:
-                yield
+        for kinds_of_one, terms_of_one in (yield from _asked_by_each(sentences)):
+            kinds += kinds_of_one
+            terms += terms_of_one
     else:
         kinds = answer_kinds.asked_for(message.words)
-    terms = terms or message.terms
+    return kinds + _without(name, terms or message.terms)
+
+
+def questions_apart(sentences: list[str], name: frozenset[str]) -> Steps[list[Question]]:
+    """Return the question of each sentence that asks, if several do, without the agent's name.
+
+    Those that consist of words that say little are left out: "Do you need it?" asks for anything.
+    """
+    asked = (yield from _asked_by_each(sentences)) if len(sentences) > 1 else []
+    if len(asked) < 2:
+        return []
+    questions = [Question(kinds + _without(name, terms)) for kinds, terms in asked]
+    return [question for question in questions if question.tells_subject]
+
+
+def _asked_by_each(sentences: list[str]) -> Steps[list[tuple[list[str], list[str]]]]:
+    """Return the kinds of answers and the terms that each sentence asks for, of those that ask."""
+    asked: list[tuple[list[str], list[str]]] = []
+    for number, sentence in enumerate(sentences, 1):
+        words = tokenizer.split(sentence)
+        if dialogue_acts.asks(sentence, words):
+            words = tokenizer.split(dialogue_acts.direct(sentence))
+            asked.append((answer_kinds.asked_for(words), tokenizer.terms(words)))
+        if not number % _AT_A_TIME:
+            yield
+    return asked
+
+
+def _without(name: frozenset[str], terms: list[str]) -> list[str]:
     if name.isdisjoint(terms):
-        return kinds + terms
-    return kinds + ([term for term in terms if term not in name] or terms)
+        return terms
+    return [term for term in terms if term not in name] or terms

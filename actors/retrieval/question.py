@@ -106,6 +106,11 @@ class Question:
         return tuple(islice(chain(self.kinds, self.terms), most))
 
     @property
+    def tells_subject(self) -> bool:
+        """Whether a term of it is more than a word that nearly every question has."""
+        return not _LIGHT_WORDS.issuperset(self.terms)
+
+    @property
     def raising(self) -> list[str]:
         """The terms of texts that come first: those with the kinds of answers, and those said by whom it may name."""
         return [*self.kinds, *[SAID_BY + term for term in islice(self.terms, _MAX_SPEAKERS)]]
