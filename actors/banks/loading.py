@@ -55,7 +55,7 @@ def memory_terms(name: str, text: str) -> Steps[tuple[str, ...]]:
     words = yield from tokenizer.splitting(text)
     stated = yield from tokenizer.terming(words)
     said = words[_words_of_stamp(text) :][: tokenizer.SLICE_CHARS]
-    kinds = answer_kinds.held(said) + answer_kinds.of_oneself(said) + answer_kinds.said_by(text, words)
+    kinds = answer_kinds.held(text, said) + answer_kinds.of_oneself(said) + answer_kinds.said_by(text, words)
     if len(text) <= tokenizer.SLICE_CHARS:
         kinds += dialogue_acts.questions_in(text)
     return (*named, *named, *stated, *tokenizer.months(f"{name} {text}"), *kinds)

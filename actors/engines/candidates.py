@@ -9,7 +9,7 @@ from actors.engines.message import Utterance
 from actors.engines.turn import Turn
 from actors.engines.window import FoundUtterance
 from actors.retrieval.question import SURE, Question
-from actors.text import tokenizer
+from actors.text import answer_kinds, tokenizer
 from actors.text.answer_kinds import ASKS, is_kind, is_told
 from actors.text.tokenizer import lexicon
 
@@ -60,6 +60,8 @@ def in_conversation(
         return []
     found: list[_Hit] = []
     leaders: dict[frozenset[str], float] = {}
+    if owners := set(tokenizer.terms(answer_kinds.owners(turn.message))):
+        hits = _of_these(owners, query, hits)
     for utterance, score, share, answers, known in hits:
         if not (share >= SURE if sure else answers) or utterance.content == turn.message:
             continue
@@ -80,6 +82,20 @@ def in_conversation(
     if not sure:
         found = _corrected(turn, found)
     return [of_utterance(turn, hit.share, hit.utterance) for hit in found]
+
+
+def _of_these(owners: set[str], query: Question, hits: Sequence[FoundUtterance]) -> Sequence[FoundUtterance]:
+    """Leave out what tells of the same of others than these: "My shoe size is 39." for "What is Ada's shoe size?".
+
+    With it goes what was found only by the words of messages beside it.
+    """
+    left = [
+        hit
+        for hit in hits
+        if not owners.isdisjoint(hit.terms)
+        or query.terms.keys().isdisjoint(tokenizer.terms(answer_kinds.owned(hit.utterance.content)))
+    ]
+    return hits if len(left) == len(hits) else [hit for hit in left if not query.terms.keys().isdisjoint(hit.terms)]
 
 
 def _as_ranked(turn: Turn, found: list[_Hit]) -> list[Candidate]:

@@ -282,7 +282,7 @@ def facts(utterance: Utterance) -> list[str]:
     if len(parts) < 2:
         return []
     stated = [word for part in parts if is_statement(part, words := tokenizer.split(part)) for word in words]
-    return _with_kinds(tokenizer.terms(stated), stated)
+    return _with_kinds(message.text, tokenizer.terms(stated), stated)
 
 
 def _stated(message: Analysis) -> list[str] | None:
@@ -291,12 +291,12 @@ def _stated(message: Analysis) -> list[str] | None:
     The turn of a dialogue that is told does not ask the agent, even if it is a question.
     """
     if said_by := answer_kinds.said_by(message.text, message.words):
-        return [*_with_kinds(message.terms, message.words), *said_by, *questions_in(message.text)]
-    return None if message.asks else _with_kinds(message.terms, message.words)
+        return [*_with_kinds(message.text, message.terms, message.words), *said_by, *questions_in(message.text)]
+    return None if message.asks else _with_kinds(message.text, message.terms, message.words)
 
 
-def _with_kinds(terms: list[str], words: list[str]) -> list[str]:
-    return [*terms, *answer_kinds.held(words[: tokenizer.SLICE_CHARS])] if terms else terms
+def _with_kinds(text: str, terms: list[str], words: list[str]) -> list[str]:
+    return [*terms, *answer_kinds.held(text, words[: tokenizer.SLICE_CHARS])] if terms else terms
 
 
 def finding_facts(utterance: Utterance) -> Steps[list[str]]:
@@ -316,7 +316,7 @@ def finding_facts(utterance: Utterance) -> Steps[list[str]]:
         if is_statement(part, words):
             stated += words
         yield
-    return _with_kinds((yield from tokenizer.terming(stated)), stated)
+    return _with_kinds(message.text, (yield from tokenizer.terming(stated)), stated)
 
 
 def _says_nothing(utterance: Utterance) -> bool:

@@ -5,14 +5,16 @@ import re
 from actors.engines import dialogue_acts
 from actors.retrieval.question import Question
 from actors.slices import Steps
-from actors.text import tokenizer
+from actors.text import answer_kinds, tokenizer
 
 _AT_A_TIME = 4  # sentences that are read in one step
 _LABEL = re.compile(r"[^\W\d][^:.!?\n]{0,39}: ")
 
 
 def best_passage(text: str, passages: list[str], query: Question) -> Steps[str]:
-    """Return the passage with the largest share, statements before questions, the first of equals.
+    """Return the passage with the largest share, the first of equals.
+
+    Of equals those with the kind of answer that is asked for come before others, and statements before questions.
 
     A label that the text begins with ("Imogen: ") says who speaks, or of what, in every passage.
     A passage takes along the one beside it that has words of the question which it lacks, and a quoted question (from a
@@ -21,18 +23,19 @@ def best_passage(text: str, passages: list[str], query: Question) -> Steps[str]:
     """
     if not passages:
         return ""
-    best, highest = 0, (-1.0, False)
+    best, highest = 0, (-1.0, False, False)
     label = _LABEL.match(passages[0])
     of_label = tokenizer.terms(tokenizer.split(label.group())) if label else []
     for number, passage in enumerate(passages):
         words = tokenizer.split(passage)
         share, _ = yield from query.weighing(of_label + tokenizer.terms(words))
-        rank = (share, dialogue_acts.is_statement(passage, words))
+        fits = not query.needs or query.fits(0.0, answer_kinds.held(passage, words))
+        rank = (share, fits, dialogue_acts.is_statement(passage, words))
         if rank > highest:
             best, highest = number, rank
         if number % _AT_A_TIME == _AT_A_TIME - 1:
             yield
-    share, states = highest
+    share, _, states = highest
     if not states and best + 1 < len(passages):
         return _span(text, passages[best : best + 2]) or passages[best]
     if share < 1:

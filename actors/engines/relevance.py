@@ -13,8 +13,10 @@ def asked_terms(text: str) -> Steps[list[str]]:
     if len(text) <= tokenizer.SLICE_CHARS:
         said = dialogue_acts.spoken(text)
         if len(dialogue_acts.passages(said)) < 2:
-            words = tokenizer.split(dialogue_acts.direct(said))
-            return answer_kinds.asked_for(words) + tokenizer.terms(words)
+            said = dialogue_acts.direct(said)
+            words = tokenizer.split(said)
+            kinds, terms = _asked_in(words, tokenizer.terms(words))
+            return kinds + terms
     message = yield from dialogue_acts.analysing(text)
     return (yield from terms_asked_for(message, dialogue_acts.passages(message.text)))
 
@@ -31,16 +33,19 @@ def terms_asked_for(
 ) -> Steps[list[str]]:
     """Return the terms of the sentences that ask, or of all if those have too few; without the agent's name.
 
-    The kinds of answers that they ask for come first.
+    The kinds of answers that they ask for come first. If several sentences ask, none demands an age.
     """
-    terms: list[str] = []
-    kinds: list[str] = []
-    if len(sentences) > 1:
-        for kinds_of_one, terms_of_one in (yield from _asked_by_each(sentences)):
-            kinds += kinds_of_one
-            terms += terms_of_one
+    if len(sentences) < 2:
+        kinds, terms = _asked_in(message.words, message.terms)
+        return kinds + _without(name, terms or message.terms)
+    asked = yield from _that_ask(sentences)
+    if len(asked) == 1:
+        (words,) = asked
+        kinds, terms = _asked_in(words, tokenizer.terms(words))
     else:
-        kinds = answer_kinds.asked_for(message.words)
+        kinds = [kind for words in asked for kind in answer_kinds.asked_for(words)]
+        kinds = [answer_kinds.NUMBER if kind == answer_kinds.AGE else kind for kind in kinds]
+        terms = [term for words in asked for term in tokenizer.terms(words)]
     return kinds + _without(name, terms or message.terms)
 
 
@@ -49,24 +54,35 @@ def questions_apart(sentences: list[str], name: frozenset[str]) -> Steps[list[Qu
 
     Those that consist of words that say little are left out: "Do you need it?" asks for anything.
     """
-    asked = (yield from _asked_by_each(sentences)) if len(sentences) > 1 else []
+    asked = (yield from _that_ask(sentences)) if len(sentences) > 1 else []
     if len(asked) < 2:
         return []
-    questions = [Question(kinds + _without(name, terms)) for kinds, terms in asked]
+    questions: list[Question] = []
+    for words in asked:
+        kinds, terms = _asked_in(words, tokenizer.terms(words))
+        questions.append(Question(kinds + _without(name, terms)))
     return [question for question in questions if question.tells_subject]
 
 
-def _asked_by_each(sentences: list[str]) -> Steps[list[tuple[list[str], list[str]]]]:
-    """Return the kinds of answers and the terms that each sentence asks for, of those that ask."""
-    asked: list[tuple[list[str], list[str]]] = []
+def _that_ask(sentences: list[str]) -> Steps[list[list[str]]]:
+    """Return the words of the sentences that ask, of indirect questions those of the direct ones."""
+    asked: list[list[str]] = []
     for number, sentence in enumerate(sentences, 1):
         words = tokenizer.split(sentence)
         if dialogue_acts.asks(sentence, words):
-            words = tokenizer.split(dialogue_acts.direct(sentence))
-            asked.append((answer_kinds.asked_for(words), tokenizer.terms(words)))
+            direct = dialogue_acts.direct(sentence)
+            asked.append(words if direct is sentence else tokenizer.split(direct))
         if not number % _AT_A_TIME:
             yield
     return asked
+
+
+def _asked_in(words: list[str], terms: list[str]) -> tuple[list[str], list[str]]:
+    """Return the kinds of answers that a question with these words and terms asks for, and the terms of its subject."""
+    kinds = answer_kinds.asked_for(words)
+    if answer_kinds.AGE in kinds and len(words) <= tokenizer.SLICE_CHARS:
+        terms = tokenizer.terms(answer_kinds.subject(words))
+    return kinds, terms
 
 
 def _without(name: frozenset[str], terms: list[str]) -> list[str]:

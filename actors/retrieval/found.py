@@ -3,7 +3,7 @@
 from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from actors.retrieval.question import OTHER_FORM, Judge
 from actors.retrieval.ranking import AFTER, MOST_BESIDE, Gains, highest, in_order, rarity
@@ -80,6 +80,7 @@ def judged(
     factors: Mapping[int, float],
     limit: int,
     place_of: Callable[[int], tuple[str, int] | None],
+    fits: Callable[[int, float], bool] | None = None,
 ) -> list[Found]:
     """Rank texts by their gains, best first, and judge the best ones; among equals, the higher number first.
 
@@ -95,8 +96,10 @@ def judged(
         factors: what the scores of some texts are multiplied by.
         limit: the number of texts to judge.
         place_of: finds the whole that a text is a part of, and its number there.
+        fits: tells whether a text may answer by what it holds, given its share; None if all may.
     """
     ranked: list[Found] = []
+    unfit: list[int] = []
     scored = [(sum(gains.values()), number) for number, gains in found.items()]
     for score, number in in_order(scored, factors)[:limit]:
         gains, by_itself = found[number], own.get(number, ())
@@ -109,9 +112,14 @@ def judged(
                 else min(MOST_BESIDE, gain / rarity(texts, having[term]), replaced.get(term, 1.0))
                 for term, gain in gains.items()
             }
-        ranked.append(Found(number, score, *judge.judge(covered, 0.0 if ranked else score)))
+        share, answers = judge.judge(covered, 0.0 if ranked else score)
+        if fits is not None and not fits(number, share):
+            unfit.append(len(ranked))
+        ranked.append(Found(number, score, share, answers))
     if len(ranked) > 1 and any(one.answers for one in ranked[1:]):
         _judge_by_parts_before(ranked, [place_of(one.number) for one in ranked])
+    for rank in unfit:
+        ranked[rank] = structs.replace(ranked[rank], answers=False)
     return ranked
 
 

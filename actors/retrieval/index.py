@@ -1,7 +1,7 @@
 """An inverted index in memory, ranked as ranking.py says, for conversations, profiles and banks in use."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 
 from actors.retrieval.found import LONGER_BY, MAX_RELATIVES, RELATIVE, Found, answerable, beginning, judged, shares_of
@@ -97,22 +97,30 @@ class Index(Postings):
         if not places:
             best = (in_order(best, raised) if raised else best)[:limit]
         if not places and not replaced and finding is known:
-            return self._judged_by_own(judge, best, [one[0] for one in known])
+            return self._judged_by_own(question, judge, best, [one[0] for one in known])
         by_term = {one[0]: one for one in known}
         found = plain = {number: self._gains_in(number, by_term) for _, number in best}
         if places:
             matched = [Matched(number, *places.get(number, _ALONE), gains) for number, gains in plain.items()]
             found = with_context(matched, self._parts.get, holding.get(ASKED, _NO_TEXTS))
             raised = factors(raising, holding, found.keys()) if holding else {}
-        return judged(judge, len(self._texts), having, replaced, plain, found, raised, limit, places.get)
+        fits = self._fitting(question)
+        return judged(judge, len(self._texts), having, replaced, plain, found, raised, limit, places.get, fits)
 
-    def _judged_by_own(self, judge: Judge, best: list[tuple[float, int]], terms: list[str]) -> list[Found]:
+    def _fitting(self, question: Question) -> Callable[[int, float], bool] | None:
+        """Return what tells whether a text fits a question, given its share; None if all do."""
+        return (lambda number, share: question.fits(share, self._texts[number].terms)) if question.needs else None
+
+    def _judged_by_own(
+        self, question: Question, judge: Judge, best: list[tuple[float, int]], terms: list[str]
+    ) -> list[Found]:
         """Judge texts that stand alone, whose scores count these terms of the question."""
         asked, found = frozenset(terms), list[Found]()
         for score, number in best:
             present = asked.intersection(self._texts[number].terms)
             held = [term for term in terms if term in present]
-            found.append(Found(number, score, *judge.judge_whole(held, 0.0 if found else score)))
+            share, answers = judge.judge_whole(held, 0.0 if found else score)
+            found.append(Found(number, score, share, answers and question.fits(share, self._texts[number].terms)))
         return found
 
     def sure(self, question: Question, limit: int, *, among: int = 0) -> list[Found]:
@@ -155,9 +163,8 @@ class Index(Postings):
         }
         gains = {number: self._gains_in(number, by_term) for _, number in best[:limit]}
         having = {term: having for having, term, _ in known}
-        return judged(
-            question.judging(max(count, among), having), count, having, {}, gains, gains, {}, limit, self._places.get
-        )
+        judge, fits = question.judging(max(count, among), having), self._fitting(question)
+        return judged(judge, count, having, {}, gains, gains, {}, limit, self._places.get, fits)
 
     def _known(self, question: Question) -> tuple[list[_Term], dict[str, int]]:
         """Look up the terms of a question, the rarest first, and the number of texts with each."""

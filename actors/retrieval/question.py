@@ -8,7 +8,7 @@ many?".
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from itertools import chain, islice
 from math import log
 from typing import Final
@@ -16,7 +16,7 @@ from typing import Final
 from actors.retrieval.ranking import HOLDS_ANSWER, rarity
 from actors.slices import Steps
 from actors.text import tokenizer
-from actors.text.answer_kinds import SAID_BY
+from actors.text.answer_kinds import AGE, DATE, NUMBER, SAID_BY
 from actors.text.tokenizer import lexicon
 
 MAYBE: Final = 0.34
@@ -77,7 +77,8 @@ class Question:
     """The distinct terms of a question, with their weights; those from the seventh on ask for no more.
 
     A statement that is searched for like a question is `whole`: all of its terms count. The kinds of answers that are
-    asked for (actors/text/answer_kinds.py) may be among the terms; they only count for the order of what is found.
+    asked for (actors/text/answer_kinds.py) may be among the terms; they count for the order of what is found, and for
+    what `fits`.
     """
 
     __slots__ = ("_terms_total", "_total", "_weights", "kinds", "terms")
@@ -114,6 +115,20 @@ class Question:
     def raising(self) -> list[str]:
         """The terms of texts that come first: those with the kinds of answers, and those said by whom it may name."""
         return [*self.kinds, *[SAID_BY + term for term in islice(self.terms, _MAX_SPEAKERS)]]
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The kinds of answers of which a text needs one to fit the question; none if all fit."""
+        return (AGE,) if AGE in self.kinds else (NUMBER, DATE) if NUMBER in self.kinds or DATE in self.kinds else ()
+
+    def fits(self, share: float, held: Container[str]) -> bool:
+        """Return whether a text may be an answer by what it holds, given its share of the terms.
+
+        Without an age it is no answer to "How old?". Without a number or a date it is none to "How many?" or "When?",
+        unless it has most of the question's terms: "It costs nothing."
+        """
+        needs = self.needs
+        return not needs or (share >= SURE and AGE not in needs) or any(kind in held for kind in needs)
 
     def judge(self, covered: Mapping[str, float]) -> tuple[float, bool]:
         """Return the share of the question's terms that a text accounts for, and whether it answers the question.

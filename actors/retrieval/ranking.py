@@ -22,7 +22,7 @@ from math import log
 
 from msgspec import Struct
 
-from actors.text.answer_kinds import ASKED, ASKS, DATE, NUMBER, ONESELF
+from actors.text.answer_kinds import AGE, ASKED, ASKS, DATE, NUMBER, ONESELF
 
 K1 = 1.2
 B = 0.4
@@ -64,7 +64,7 @@ IN_WHOLE = 0.2
 IN_CONTEXT = 28
 """The number of best texts whose terms count for the texts around them."""
 
-HOLDS_ANSWER = {NUMBER: 1.5, DATE: 1.3, ONESELF: 1.3}
+HOLDS_ANSWER = {NUMBER: 1.5, DATE: 1.3, AGE: 1.5, ONESELF: 1.3}
 """What the score of a text is multiplied by that holds the kind of answer which the question asks for."""
 
 SPOKEN = 1.5

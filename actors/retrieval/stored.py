@@ -117,13 +117,21 @@ def ranked(
     holding: dict[str, set[int]] = {}
     around = {*found, *numbers.values()}
     for term, document in (
-        yield from rows_of(search_index.having(collection.number, [*raising, ASKS, ASKED], list(around)))
+        yield from rows_of(
+            search_index.having(collection.number, [*{*raising, *question.needs}, ASKS, ASKED], list(around))
+        )
     ):
         holding.setdefault(term, set()).add(document)
     gains = in_context(matched, numbers.get, holding.get(ASKED, set()))
     raised = factors(raising, holding, gains.keys())
     places = {document: place for place, document in numbers.items()}
-    return judged(judge, texts, having, replaced, own, gains, raised, limit, places.get)
+
+    def fits(document: int, share: float) -> bool:
+        return question.fits(share, [kind for kind in question.needs if document in holding.get(kind, ())])
+
+    return judged(
+        judge, texts, having, replaced, own, gains, raised, limit, places.get, fits if question.needs else None
+    )
 
 
 def _by_asked(gains: Mapping[int, float], asked: Mapping[int, str]) -> Gains:

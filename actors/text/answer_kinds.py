@@ -1,19 +1,26 @@
 """The kinds of answers that questions ask for and texts hold: "How many?" asks for a number, "When?" for a date.
 
+"How old is Ada?" asks for an age: no text without one answers it, and what is left of the question, "Ada", finds the
+texts.
+
 A question about oneself ("Where do I live?") asks for what a text says of oneself ("I live in Bern."), and one that
 names someone ("Where does Ada live?") for what that person says ("Ada: I live in Bern.").
 
-They are terms, too, with a space, so that no word is like them. They find no text: they raise those that are found.
+They are terms, too, with a space, so that no word is like them. They find no text: they raise those that are found,
+or tell which of these may answer.
 """
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Final
 
 from actors.text.tokenizer import lexicon, split, terms_among
 
 NUMBER: Final = "a number"
 DATE: Final = "a date"
+
+AGE: Final = "an age"
 
 ONESELF: Final = "of oneself"
 
@@ -26,7 +33,7 @@ ASKED: Final = "a question in it"
 SAID_BY: Final = "said by "
 """With a term of a speaker's name: the term of a text that begins with the name, as turns of a dialogue do."""
 
-KINDS: Final[frozenset[str]] = frozenset((NUMBER, DATE, ONESELF, ASKS, ASKED))
+KINDS: Final[frozenset[str]] = frozenset((NUMBER, DATE, AGE, ONESELF, ASKS, ASKED))
 
 _MAX_KNOWN_WORDS = 16_384
 
@@ -54,10 +61,15 @@ _NUMBER_ENDINGS = (  # of German compounds
 _DATES = lexicon(
     """
     january february march april june july august september october november december jan feb mar apr jun jul aug sept
-    oct nov dec monday tuesday wednesday thursday friday saturday sunday yesterday today tonight tomorrow ago week weeks
+    oct nov dec third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth
+    sixteenth seventeenth eighteenth nineteenth twentieth thirtieth monday tuesday wednesday thursday friday saturday
+    sunday mondays tuesdays wednesdays thursdays fridays
+    saturdays sundays weekdays weekends daily yesterday today tonight tomorrow ago week weeks
     weekend month months year years morning evening noon midnight christmas easter spring summer autumn winter
 
-    januar februar märz mai juni juli oktober dezember montag dienstag mittwoch donnerstag freitag samstag sonntag
+    januar februar märz mai juni juli oktober dezember dritten vierten fünften sechsten siebten siebenten achten neunten
+    elften zwölften montag dienstag mittwoch donnerstag freitag samstag sonntag
+    montags dienstags mittwochs donnerstags freitags samstags sonntags
     gestern heute morgen woche wochen wochenende monat monate monaten jahr jahre jahren ostern weihnachten silvester
     frühling sommer herbst
 
@@ -68,6 +80,8 @@ _DATES = lexicon(
     jueves viernes sábado domingo ayer hoy mañana semana semanas meses año años navidad verano invierno otoño
     """
 )
+
+_DATE_ENDINGS = ("zehnten", "zwanzigsten", "dreißigsten", "dreissigsten")
 
 _DAY_OR_YEAR = re.compile(r"(?:19|20)\d\d|\d{1,2}(?:st|nd|rd|th)")
 
@@ -80,14 +94,14 @@ _WHEN = lexicon("when whens wann quand cuándo")
 _HOW_MANY = lexicon("combien wieviel wieviele cuánto cuánta cuántos cuántas")
 _HOW = lexicon("how wie")
 _MUCH = lexicon(
-    """many much old long far tall big large heavy high deep fast often late early
-    viel viele vielen vieler alt lange lang hoch gross groß teuer schwer weit oft tief breit schnell spät"""
+    """many much long far tall big large heavy high deep fast often late early
+    viel viele vielen vieler lange lang hoch gross groß teuer schwer weit oft tief breit schnell spät"""
 )
 _WHICH = lexicon("what which whats welche welcher welches welchen welchem quel quelle quels quelles qué cuál")
 _WHAT = _WHICH | {"was", "que", "qu"}
 _A_NUMBER = lexicon(
-    """time price age amount sum number percentage share score size
-    preis alter betrag summe zahl anzahl nummer uhrzeit prix âge somme nombre heure taille precio edad número hora"""
+    """time price amount sum number percentage share score size
+    preis betrag summe zahl anzahl nummer uhrzeit prix somme nombre heure taille precio número hora"""
 )
 _COSTS = lexicon(
     """
@@ -97,6 +111,8 @@ _COSTS = lexicon(
     costaba pagó paga pagar gana ganó pesa
     """
 )
+_OLD = lexicon("old alt")
+_AN_AGE = lexicon("age alter âge edad")
 _A_DATE = lexicon(
     """day days date month year season weekday
     tag tage tagen datum monat jahr wochentag jour date mois année día fecha mes año"""
@@ -106,6 +122,15 @@ _SPEAKER = re.compile(
     r"\s*(?:(?:\[[^\]]{1,60}\]|\([^)]{1,60}\))\s*)?[*_]{0,2}"  # a stamp
     r"([^\W\d_][\w.'\u2019-]{0,30}(?: [\w.'\u2019-]{1,30}){0,3})(?: \([^)]{1,60}\))?[*_]{0,2} ?:(?=[\s*_])"
 )
+_OWNERS = re.compile(
+    r"(?<![\w'\u2019])(?!(?:It|That|He|She|Who|What|Where|When|How|Why|There|Here|Let|This|Today|Tomorrow|Tonight)\b)"
+    r"([A-ZÄÖÜÀ-ÝŁ][\w-]*)['\u2019]s(?= )"
+)
+_OWN = re.compile(
+    r"\b(?:my|our|meine?[mnrs]?|unsere?[mnrs]?|mon|ma|mes|notre|nos|mis?|nuestr[oa]s?)(?= )", re.IGNORECASE
+)
+_OWNED = 40  # characters after an owner, in which something owned is named
+_MAX_OWNED = 3  # words
 _LABEL = 240  # characters in which a label ends
 
 _I = lexicon(
@@ -128,7 +153,7 @@ class _KindsOfWords(dict[str, tuple[str, ...]]):
         kinds: tuple[str, ...] = ()
         if word[0].isdecimal():
             kinds = (NUMBER, DATE) if _DAY_OR_YEAR.fullmatch(word) else (NUMBER,)
-        elif word in _DATES:
+        elif word in _DATES or word.endswith(_DATE_ENDINGS):
             kinds = (DATE,)
         elif word in _NUMBERS or word.endswith(_NUMBER_ENDINGS):
             kinds = (NUMBER,)
@@ -142,16 +167,78 @@ _NONE = {()}
 
 _WHAT_FOLLOWS: dict[str, dict[str, str]] = (
     {word: {} for word in _QUESTION_WORDS | _WHEN | _HOW_MANY}
-    | dict.fromkeys(_HOW, dict.fromkeys(_MUCH, NUMBER))
-    | dict.fromkeys(_WHICH, dict.fromkeys(_A_NUMBER, NUMBER) | dict.fromkeys(_A_DATE, DATE))
+    | dict.fromkeys(_HOW, dict.fromkeys(_MUCH, NUMBER) | dict.fromkeys(_OLD, AGE))
+    | dict.fromkeys(
+        _WHICH, dict.fromkeys(_A_NUMBER, NUMBER) | dict.fromkeys(_A_DATE, DATE) | dict.fromkeys(_AN_AGE, AGE)
+    )
 )
-"""The question words, each with the words after it that make it ask for a number or a date."""
+"""The question words, each with the words after it that make it ask for a number, a day or an age."""
+
+_YEARS = lexicon("year years month months week weeks jahr jahre monate wochen")
+_ROMANCE_YEARS = lexicon("an ans mois año años meses")
+_HAS_YEARS = lexicon("a ai as avait ont tiene tengo tenía cumple cumplió")
+_AGED = lexicon(
+    """is was are am s m re be been turn turns turned turning becomes became aged age
+    ist wird wurde war bin sind werde"""
+)
+_NAMED_WITH_AGE = re.compile(r"[^\W\d_] \(\d{1,2}\)")
+_NOBODY = lexicon("it that there what here")  # "It's forty."
+_AFTER_AGE = lexicon(
+    """and but or now today already next last this so the she he they it we i who as too on in at since
+    und aber jetzt heute schon bald sie er wir ich im am seit"""
+) | {""}
+_BORN = lexicon("born built founded geboren gebaut erbaut gegründet né née nés construit nació construido")
+_PLACED = lexicon(
+    "at in on to from until by of for about room number no page line bus platform um bis ab zimmer nummer"
+)
+_AT_ONCE = 2  # words of a text up to an age that is all it tells, one of them the speaker's name
+_OLDEST = 3  # digits
 
 
-def held(words: Iterable[str]) -> list[str]:
-    """Return which of a number and a date a text with these words (of `tokenizer.split`) holds."""
+def held(text: str, words: Sequence[str]) -> list[str]:
+    """Return which of a number, a date and an age a text with these words (of `tokenizer.split`) holds."""
     kinds = set(map(_kinds_of.__getitem__, words))
-    return [kind for kind in (NUMBER, DATE) if any(kind in of_word for of_word in kinds)] if kinds != _NONE else []
+    if kinds == _NONE:
+        return []
+    found = [kind for kind in (NUMBER, DATE) if any(kind in of_word for of_word in kinds)]
+    if NUMBER in found:
+        if DATE not in found and "may" in words and _names_day_of_may(words):
+            found.append(DATE)
+        if _tells_age(words) or ("(" in text and _NAMED_WITH_AGE.search(text)):  # "Tom (7) and Bella (4)"
+            found.append(AGE)
+    return found
+
+
+def _names_day_of_may(words: Sequence[str]) -> bool:
+    return any(
+        (one == "may" and other.isdecimal()) or (other == "may" and one.isdecimal()) for one, other in pairwise(words)
+    )
+
+
+def _tells_age(words: Sequence[str]) -> bool:
+    """Return whether a text that holds a number tells someone's age with it, or when something was made."""
+    if not _BORN.isdisjoint(words):
+        return True
+    before = ""  # the word before the number, which may have several words itself
+    for place, word in enumerate(words, 1):
+        following, further, last = [*words[place : place + 3], "", "", ""][:3]
+        if word == "and" and following and NUMBER in _kinds_of[following]:  # "six hundred and forty"
+            continue
+        if NUMBER not in _kinds_of[word]:
+            if word != "of":  # "at the age of nine"
+                before = "" if before in _NOBODY and word in _AGED else word
+            continue
+        if following in _YEARS:
+            tells = further in _OLD or (further, last) == ("of", "age")
+        elif following in _ROMANCE_YEARS:
+            tells = before in _HAS_YEARS
+        elif following in _AFTER_AGE:  # "She is nine and ...", and at once: "Nine, she says."
+            tells = before in _AGED or place <= _AT_ONCE
+        else:
+            tells = following.startswith("jährig")
+        if tells and not (word.isdecimal() and len(word) > _OLDEST):
+            return True
+    return False
 
 
 def of_oneself(words: Iterable[str]) -> list[str]:
@@ -200,3 +287,24 @@ def asked_for(words: Sequence[str]) -> list[str]:
     if begun and NUMBER not in kinds and not _COSTS.isdisjoint(words) and not _WHAT.isdisjoint(words):
         kinds.append(NUMBER)  # "What did the shed cost?"
     return kinds
+
+
+def subject(words: Sequence[str]) -> list[str]:
+    """Return the words of a question without those that ask for an age: "old" in "How old is Ada?"."""
+    kinds = [_WHAT_FOLLOWS[one].get(other) if one in _WHAT_FOLLOWS else None for one, other in pairwise(words)]
+    return [*words[:1], *[word for word, kind in zip(words[1:], kinds, strict=True) if kind != AGE]]
+
+
+def owners(text: str) -> list[str]:
+    """Return the words of those named whose something a text or question is about: "Ada's bike"."""
+    return [word for owner in _owners_in(text) for word in split(owner[1])]
+
+
+def owned(text: str) -> list[str]:
+    """Return the words after those that say whose something is, the speaker's own or that of someone named."""
+    ends = [owner.end() for found in (_owners_in(text), _OWN.finditer(text)) for owner in found]
+    return [word for end in ends for word in split(text[end : end + _OWNED])[:_MAX_OWNED]]
+
+
+def _owners_in(text: str) -> Iterable[re.Match[str]]:
+    return _OWNERS.finditer(text) if "'s " in text or "\u2019s " in text else ()

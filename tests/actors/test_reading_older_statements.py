@@ -132,7 +132,9 @@ async def test_a_conversation_that_becomes_too_long_while_it_is_read_leaves_memo
         monkeypatch.setattr(room, "MAX_WHOLE", 287)
         gate.opened.set()
         await asked(user, reads)
-        assert room.kept_in_all() <= before + 64  # what left the window meanwhile
+        async with asyncio.timeout(30):  # the reading ends after a pause, which may be longer than all the questions
+            while room.kept_in_all() > before + 64:  # what left the window meanwhile
+                await asyncio.sleep(0.01)
 
 
 async def test_a_conversation_in_memory_that_becomes_too_long_keeps_its_newest_statements(

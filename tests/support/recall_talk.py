@@ -1,6 +1,6 @@
 """Conversations with the engine `recall`, without an agent's actor."""
 
-from actors.engines.message import Utterance
+from actors.engines.message import A_PRIVATE_TURN, Utterance
 from actors.engines.recall import RecallEngine
 from actors.engines.turn import InstantEngine, Memory, Persona, Reply, Turn
 from actors.engines.window import Window
@@ -24,7 +24,7 @@ class Conversation:
         self.engine: InstantEngine = RecallEngine()
         self.persona = persona
         self.memories = memories
-        self.window = Window()
+        self.window = Window(a_turn=A_PRIVATE_TURN)
         self.seq = 0
 
     def say(self, message: str, name: str = "ada") -> Reply:

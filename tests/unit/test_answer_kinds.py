@@ -5,7 +5,7 @@ import pytest
 from actors.banks.loading import memory_terms
 from actors.slices import whole
 from actors.text import answer_kinds, tokenizer
-from actors.text.answer_kinds import ASKED, ASKS, DATE, KINDS, NUMBER, ONESELF, SAID_BY
+from actors.text.answer_kinds import AGE, ASKED, ASKS, DATE, KINDS, NUMBER, ONESELF, SAID_BY
 
 
 def held(text: str) -> frozenset[str]:
@@ -16,7 +16,7 @@ def held(text: str) -> frozenset[str]:
     ("question", "kinds"),
     [
         ("How many students are in the class?", [NUMBER]),
-        ("Do you know how old she is?", [NUMBER]),
+        ("Do you know how old she is?", [AGE]),
         ("What time does the train leave?", [NUMBER]),
         ("When did they move?", [DATE]),
         ("Can you tell me when they moved?", [DATE]),
@@ -30,11 +30,13 @@ def held(text: str) -> frozenset[str]:
         ("Qu'est-ce que le vélo a coûté ?", [NUMBER]),
         ("¿Qué cuesta el tren?", [NUMBER]),
         ("Who paid for the bike?", []),
-        ("How old is my dog?", [ONESELF, NUMBER]),
+        ("How old is my dog?", [ONESELF, AGE]),
         ("Wo wohne ich?", [ONESELF]),
         ("Où est mon vélo ?", [ONESELF]),
         ("¿Dónde está mi bici?", [ONESELF]),
-        ("Wie alt ist Janas Mutter?", [NUMBER]),
+        ("Wie alt ist Janas Mutter?", [AGE]),
+        ("What age is Leo?", [AGE]),
+        ("Quel âge a Léo ?", [AGE]),
         ("Wann zieht Jana um?", [DATE]),
         ("Combien a coûté le vélo ?", [NUMBER]),
         ("Quand part le train ?", [DATE]),
@@ -53,10 +55,28 @@ def test_a_question_asks_for_a_number_or_a_date_or_what_someone_says_of_themselv
         ("Rent is 940 a month.", {NUMBER, DATE}),
         ("We left on Friday.", {DATE, ONESELF}),
         ("It was the 3rd.", {NUMBER, DATE}),
-        ("Founded in 1984", {NUMBER, DATE}),
-        ("Sie ist neunundsiebzig.", {NUMBER}),
+        ("Founded in 1984", {NUMBER, DATE, AGE}),
+        ("Sie ist neunundsiebzig.", {NUMBER, AGE}),
         ("Am ersten März", {DATE}),
         ("You may go.", set()),
+        ("Lunch is on 10 May.", {NUMBER, DATE}),
+        ("On Wednesdays", {DATE}),
+        ("The bill is due by the fifth.", {DATE}),
+        ("Sie kommt am achtzehnten.", {DATE}),
+        ("She turned eighty-three.", {NUMBER, AGE}),
+        ("Tom (7) and Bella (4).", {NUMBER, AGE}),
+        ("He's nineteen and tall.", {NUMBER, AGE}),
+        ("Ada: Eleven, the vet says.", {NUMBER, AGE}),
+        ("My nine-year-old son", {NUMBER, DATE, AGE, ONESELF}),
+        ("At the age of nine", {NUMBER, AGE}),
+        ("Elle a douze ans.", {NUMBER, AGE}),
+        ("Ein 27-jähriger Mann", {NUMBER, AGE}),
+        ("Leo ist neun Jahre alt.", {NUMBER, DATE, AGE}),
+        ("It's six hundred and forty pounds.", {NUMBER}),
+        ("The code is 4711.", {NUMBER}),
+        ("There are two.", {NUMBER}),
+        ("It has been twenty-two years of work.", {NUMBER, DATE}),
+        ("They meet at eight.", {NUMBER}),
         ("It is blue.", set()),
         ("(8 May 2023) Ada: It is blue.", set()),
         ("[2023/05/20 (Sat) 02:21] Ada: There are two.", {NUMBER}),
@@ -93,3 +113,32 @@ def test_the_name_of_a_memory_and_its_stamp_hold_no_answer():
 def test_a_text_that_begins_with_a_name_is_said_by_that_person(text: str, terms: set[str]):
     said = {term for term in whole(memory_terms("talk/1", text)) if term.startswith(SAID_BY)}
     assert said == {SAID_BY + term for term in terms}
+
+
+@pytest.mark.parametrize(
+    ("question", "subject"),
+    [
+        ("How old is Ada?", "is ada"),
+        ("Wie alt ist der alte Baum?", "ist der alte baum"),
+        ("What age is Leo?", "is leo"),
+        ("Who lives in the old house?", "who lives in the old house"),
+        ("", ""),
+    ],
+)
+def test_the_word_that_asks_for_an_age_is_no_subject(question: str, subject: str):
+    words = answer_kinds.subject(tokenizer.split(question))
+    assert " ".join(word for word in words if word not in ("how", "wie", "what")) == subject
+
+
+@pytest.mark.parametrize(
+    ("text", "owners", "owned"),
+    [
+        ("What is Declan's shoe size?", ["declan"], ["shoe", "size"]),
+        ("Declan\u2019s shoe size is 39.", ["declan"], ["shoe", "size", "is"]),
+        ("My shoe size is 39.", [], ["shoe", "size", "is"]),
+        ("What's for lunch? It's soup.", [], []),
+        ("They are the Smiths' shoes.", [], []),
+    ],
+)
+def test_a_text_names_whose_something_is(text: str, owners: list[str], owned: list[str]):
+    assert (answer_kinds.owners(text), answer_kinds.owned(text)) == (owners, owned)

@@ -13,7 +13,7 @@ from actors.retrieval.index import MAX_POSTINGS, Index
 from actors.retrieval.question import Question
 from actors.retrieval.ranking import IN_CONTEXT
 from actors.text import tokenizer
-from actors.text.answer_kinds import DATE, KINDS, NUMBER, SAID_BY
+from actors.text.answer_kinds import AGE, DATE, KINDS, NUMBER, SAID_BY
 from persistence import banks, search_index, users
 from persistence.banks import BankRow
 from persistence.search_index import IndexedText
@@ -65,7 +65,9 @@ async def test_both_give_the_same_texts_scores_and_judgements(store: Store, seed
     for _ in range(40):
         # words of no text: another ending, a compound, one of its own
         asked = [*chance.sample(WORDS, chance.randint(1, 5)), *chance.sample(["modenks", "ristinerwerk", "xyz"], 1)]
-        question = Question([*chance.sample((NUMBER, DATE), chance.randint(0, 2)), *asked[:: chance.choice((1, -1))]])
+        question = Question(
+            [*chance.sample((NUMBER, DATE, AGE), chance.randint(0, 2)), *asked[:: chance.choice((1, -1))]]
+        )
         in_memory = eight_best(index.search(question, 12, context=context))
         in_store = eight_best(
             await store.read(stored.ranked(collection, question, 12, context=context, postings=postings))
