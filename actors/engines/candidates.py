@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 from actors.engines import dialogue_acts
 from actors.engines.message import Utterance
 from actors.engines.turn import Turn
+from actors.engines.updates import newer_word
 from actors.engines.window import FoundUtterance
 from actors.retrieval.question import SURE, Question
 from actors.text import answer_kinds, tokenizer
@@ -36,6 +37,8 @@ class Candidate(NamedTuple):
     text: str
     echo: int = 0
     """The seq of a message of an agent, which may repeat memories without a source."""
+    later: bool = False
+    """Whether it may change what the candidate before it says, so that it is quoted whatever its subject is."""
 
 
 class _Hit(NamedTuple):
@@ -79,9 +82,21 @@ def in_conversation(
         if not _I.isdisjoint(tokenizer.split(turn.message)):
             found = [hit._replace(of_self=_says_i(hit.utterance)) for hit in found]
         found.sort(key=_by_rank, reverse=True)
-    if not sure:
-        found = _corrected(turn, found)
-    return [of_utterance(turn, hit.share, hit.utterance) for hit in found]
+    if sure or not found:
+        return [of_utterance(turn, hit.share, hit.utterance) for hit in found]
+    best = found[0].utterance
+    candidates = [of_utterance(turn, hit.share, hit.utterance) for hit in _corrected(turn, found)]
+    newer = newer_word(turn, query, next(hit for hit in hits if hit.utterance is best))
+    return _with_newer(candidates, of_utterance(turn, found[0].share, newer)) if newer else candidates
+
+
+def _with_newer(candidates: list[Candidate], newer: Candidate) -> list[Candidate]:
+    """Put what may change the best candidate behind it, unless it is the best already."""
+    best, *others = candidates
+    if best.id == newer.id:
+        return candidates
+    lead = "you said" if newer.lead == "You said" else newer.lead
+    return [best, newer._replace(lead=f"Later {lead}", later=True), *[one for one in others if one.id != newer.id]]
 
 
 def _of_these(owners: set[str], query: Question, hits: Sequence[FoundUtterance]) -> Sequence[FoundUtterance]:

@@ -272,14 +272,14 @@ def _quoting(opening: str, found: list[Candidate], query: Question) -> Steps[Rep
     sources: list[Source] = []
     subjects: set[str] = set()
     echoes: list[int] = []
-    for share, kind, of, id, lead, text, echo in found:
+    for share, kind, of, id, lead, text, echo, later in found:
         if len(sources) == MAX_SOURCES or share < found[0].share * 0.9:
             break
         passages = dialogue_acts.passages(text)
         quote = passages[0] if len(passages) == 1 else (yield from best_passage(text, passages, query))
         if len(found) > 1:
             subject = _subject(quote)
-            if subject in subjects:
+            if subject in subjects and not later:
                 continue
             subjects.add(subject)
         lines.append(f"{lead}: “{quote}”")

@@ -17,7 +17,6 @@ from actors.text.tokenizer import SLICE_CHARS
 CAPACITY = 200
 """The number of utterances that engines see (docs/contract.md, "Chat engines")."""
 
-
 MAX_LEFT = 2_000
 """The number of utterances that left the window and wait to be archived; above it the oldest are dropped."""
 
@@ -316,6 +315,12 @@ class Window:
             if self._oldest + position in index:
                 yield self._utterances[position]
         yield from reversed(self._archived)
+
+    def newest_with(self, term: str, most: int, rare: int) -> list[FoundUtterance]:
+        """Return the newest utterances with a term, newest first; none if it is in more than `rare`."""
+        numbers = self._ready().having(term)
+        newest = numbers[: -most - 1 : -1] if len(numbers) <= rare else ()
+        return self._found([Found(number, 0.0, 0.0, False) for number in newest])
 
     def next_statement(self, utterance: Utterance) -> Utterance | None:
         """Return the next statement of a user, whoever it is, if it is among the next few utterances and in memory."""

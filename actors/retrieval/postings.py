@@ -53,6 +53,10 @@ class Postings:
         """Return the distinct terms of a text."""
         return self._texts[number].terms
 
+    def having(self, term: str) -> Sequence[int]:
+        """Return the texts that have a term, in ascending order."""
+        return self._postings.get(term, ())
+
     def add(self, number: int, terms: Sequence[str], whole: str = "", part: int = 0) -> None:
         """Index a text under a number that is not in use; for `whole` and `part` see `Matched`."""
         if number in self._texts:

@@ -106,6 +106,10 @@ class Question:
         """Return its kinds and terms, up to a number of them, of which another question of the same is made."""
         return tuple(islice(chain(self.kinds, self.terms), most))
 
+    def is_light(self, term: str) -> bool:
+        """Return whether a term of it is a word that nearly every question has."""
+        return term in _LIGHT_WORDS
+
     @property
     def tells_subject(self) -> bool:
         """Whether a term of it is more than a word that nearly every question has."""
