@@ -63,8 +63,8 @@ def in_conversation(
         return []
     found: list[_Hit] = []
     leaders: dict[frozenset[str], float] = {}
-    if owners := set(tokenizer.terms(answer_kinds.owners(turn.message))):
-        hits = _of_these(owners, query, hits)
+    if owners := answer_kinds.owners(turn.message):
+        hits = _of_these(set(tokenizer.terms(owners)), query, hits)
     for utterance, score, share, answers, known in hits:
         if not (share >= SURE if sure else answers) or utterance.content == turn.message:
             continue

@@ -26,6 +26,7 @@ _PHRASES: dict[str, Courtesy] = {
     " ".join(one.split()): kind for kind, text in _PHRASES_OF_COURTESY.items() for one in text.split(",")
 }
 _BEFORE_PHRASE = lexicon("and so well hello hi hey hallo salut hola oh")
+_FIRST_OF_PHRASE = _BEFORE_PHRASE | {phrase.split()[0] for phrase in _PHRASES}
 _AFTER_PHRASE = lexicon("today doing then by the way this morning afternoon evening heute denn so aujourd hui hoy")
 _COURTESIES: dict[str, Courtesy] = {word: kind for kind, text in _WORDS_OF_COURTESY.items() for word in lexicon(text)}
 _THANKS = lexicon("thanks thank thx danke merci gracias")
@@ -47,7 +48,7 @@ def courtesy(words: list[str]) -> Courtesy | None:
     """Return the courtesy of these words (of `tokenizer.split`) if they are nothing else; a name may follow."""
     if not 0 < len(words) <= _MAX_COURTESY:
         return None
-    if phrase := _PHRASES.get(" ".join(words)) or _phrase_among(words):
+    if words[0] in _FIRST_OF_PHRASE and (phrase := _phrase_among(words)):
         return phrase
     if _REACTIONS.issuperset(words):
         return "reaction"
@@ -62,10 +63,12 @@ def courtesy(words: list[str]) -> Courtesy | None:
 
 
 def _phrase_among(words: list[str]) -> Courtesy | None:
-    """Return the courtesy of a phrase with asides: "Hi, how are you today, by the way?"."""
+    """Return the courtesy of a phrase, with asides or not: "Hi, how are you today, by the way?"."""
+    if phrase := _PHRASES.get(" ".join(words)):
+        return phrase
     start, end = 0, len(words)
     while start < end and words[start] in _BEFORE_PHRASE:
         start += 1
     while start < end and words[end - 1] in _AFTER_PHRASE:
         end -= 1
-    return _PHRASES.get(" ".join(words[start:end])) if end - start < len(words) else None
+    return _PHRASES.get(" ".join(words[start:end]))

@@ -52,8 +52,6 @@ class _Asked(Struct, frozen=True):
     """A question to a persona, analysed without the conversation and the banks."""
 
     query: Question
-    apart: list[Question]
-    """The questions of its sentences, if several ask."""
     about_speaker: bool
     by_profile: list[Candidate]
     """The passages of the profile that may answer it, best first."""
@@ -86,15 +84,13 @@ class _Known:
         return known
 
     def _look_at(self, message: dialogue_acts.Analysis) -> Steps[_Asked]:
-        sentences = dialogue_acts.passages(message.text)
-        query = Question((yield from terms_asked_for(message, sentences, self.name)))
-        apart = yield from questions_apart(sentences, self.name)
+        query = Question((yield from terms_asked_for(message, dialogue_acts.passages(message.text), self.name)))
         by_profile = self.says(query)
         about_agent = _ABOUT_AGENT.issuperset(query.terms) and not _AGENT_WORDS.isdisjoint(message.words)
         about_speaker = not _SPEAKER_WORDS.isdisjoint(message.words)
         introduces = about_agent and (not about_speaker or not by_profile)
         alone = (yield from self.introduction()) if introduces else (yield from _answering(by_profile, query))
-        return _Asked(query, apart, about_speaker, by_profile, alone, about_agent and not about_speaker)
+        return _Asked(query, about_speaker, by_profile, alone, about_agent and not about_speaker)
 
     def says(self, query: Question, *, sure: bool = False) -> list[Candidate]:
         """Return the passages of the profile that answer a question, best first; `sure`: without doubt."""
@@ -152,7 +148,7 @@ class RecallEngine:
                 found = _found(turn, asked.query, hits)
                 ranked = _ranked(found + asked.by_profile)
             unsure = not ranked or ranked[0].share < SURE
-            if unsure and turn.older is None and (reply := (yield from _to_a_sentence(turn, asked, known))):
+            if unsure and turn.older is None and (reply := (yield from _to_a_sentence(turn, message, known))):
                 return reply
             if turn.archive is not None and (not ranked or ranked[0].share < _ENOUGH):
                 return LookUp(asked.query, hits)
@@ -201,10 +197,16 @@ def _sure(turn: Turn, query: Question) -> Steps[Sequence[FoundUtterance]]:
     return window.sure(query, _MAX_HITS)
 
 
-def _to_a_sentence(turn: Turn, asked: _Asked, known: _Known) -> Steps[Reply | None]:
-    """Answer the first sentence of several that ask which has an answer without doubt."""
-    for query in asked.apart:
-        found = in_conversation(turn, query, (yield from _sure(turn, query))) or known.says(query, sure=True)
+def _to_a_sentence(turn: Turn, message: dialogue_acts.Analysis, known: _Known) -> Steps[Reply | None]:
+    """Answer the first sentence of several that ask which has an answer without doubt.
+
+    One that only names something is answered by the one message that does so, too: "Does he have asthma?".
+    """
+    for query in (yield from questions_apart(message.text, known.name)):
+        hits = yield from _sure(turn, query)
+        if len(hits) > 1 and len(query.terms) == 1:
+            continue
+        found = in_conversation(turn, query, hits) or known.says(query, sure=True)
         if found:
             return (yield from _quoting("", found, query))
     return None

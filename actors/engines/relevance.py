@@ -49,14 +49,14 @@ def terms_asked_for(
     return kinds + _without(name, terms or message.terms)
 
 
-def questions_apart(sentences: list[str], name: frozenset[str]) -> Steps[list[Question]]:
-    """Return the question of each sentence that asks, if several do, without the agent's name.
+def questions_apart(text: str, name: frozenset[str]) -> Steps[list[Question]]:
+    """Return the question of each sentence that asks, if several do with a mark, without the agent's name.
 
-    Those that consist of words that say little are left out: "Do you need it?" asks for anything.
+    Left out are sentences that ask only by their mark ("The butcher?"), and those of words that say little.
     """
-    asked = (yield from _that_ask(sentences)) if len(sentences) > 1 else []
-    if len(asked) < 2:
+    if text.count("?") < 2:
         return []
+    asked = yield from _that_ask([sentence.rstrip("?! ") for sentence in dialogue_acts.passages(text)])
     questions: list[Question] = []
     for words in asked:
         kinds, terms = _asked_in(words, tokenizer.terms(words))

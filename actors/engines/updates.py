@@ -1,7 +1,5 @@
 """Newer statements that may change what an older one says: "The choir has moved to Wednesdays."."""
 
-import re
-
 from actors.engines.message import Utterance
 from actors.engines.turn import Turn
 from actors.engines.window import FoundUtterance
@@ -9,20 +7,34 @@ from actors.retrieval.question import Question
 from actors.text import answer_kinds, tokenizer
 from actors.text.tokenizer import lexicon
 
-_CHANGES = re.compile(
-    r"""\b(?:now|no\ longer|any\ ?(?:more|longer)|instead|meanwhile|actually|after\ all|from\ now\ on|rather\ than
-    |not\ in|moved|changed?|switch(?:ed)?|swapped|replaced|postponed|put\ (?:off|up|back)|brought\ forward|delayed
-    |rescheduled|shift(?:ed)?|cancelled|called\ off|(?:gone|goes|went|is)\ (?:up|down)|corrected|miscounted
-    |retired|promoted|closed|stepped\ down|broken
-    |jetzt|inzwischen|mittlerweile|nicht\ mehr|statt(?:dessen)?|doch|verschoben|verlegt|geändert|gewechselt
-    |maintenant|désormais|ne\ .{1,40}\ plus|finalement|reporté[es]?|changé[es]?|déplacé[es]?
-    |ahora|ya\ no|al\ final|aplazad[oa]s?|cambiad[oa]s?|cambió)\b""",
-    re.IGNORECASE | re.VERBOSE,
+_CHANGES = lexicon(
+    """now anymore instead meanwhile actually moved change changed switch switched swapped replaced postponed delayed
+    rescheduled shift shifted cancelled corrected miscounted retired promoted closed broken
+    jetzt inzwischen mittlerweile statt stattdessen doch verschoben verlegt geändert gewechselt
+    maintenant désormais finalement reporté reportée reportés changé changée déplacé déplacée
+    ahora aplazado aplazada cambiado cambiada cambió"""
 )
-_CHANGES_A_FIGURE = re.compile(
-    r"""\b(?:new|raised|lowered|increased|reduced|cheaper|dearer|erhöht|gesenkt|neue[mnrs]?|nouve(?:au|l|lle)s?
-    |augmenté[es]?|nuev[oa]s?|subido)\b""",
-    re.IGNORECASE | re.VERBOSE,
+_PHRASES_OF_CHANGE = [
+    f" {phrase} "
+    for phrase in (
+        *("no longer", "any more", "any longer", "after all", "from now on", "rather than", "not in", "stepped down"),
+        *(
+            "put off",
+            "put up",
+            "put back",
+            "brought forward",
+            "called off",
+            "gone up",
+            "gone down",
+            "goes up",
+            "goes down",
+        ),
+        *("went up", "went down", "is up", "is down", "nicht mehr", "ya no", "al final"),
+    )
+]
+_CHANGES_A_FIGURE = lexicon(
+    """new raised lowered increased reduced cheaper dearer neu neue neuer neues neuen erhöht gesenkt
+    nouveau nouvel nouvelle nouveaux nouvelles augmenté augmentée nuevo nueva nuevos nuevas subido"""
 )
 _IN_THE_PAST = lexicon(
     "did was were had originally once war waren hatte hatten damals ursprünglich était étaient avait fue era eran antes"
@@ -40,23 +52,39 @@ def newer_word(turn: Turn, question: Question, answer: FoundUtterance) -> Uttera
     them, and holds the kind of answer that is asked for, if any is. A question in the past tense asks for what was true
     before.
     """
-    if not _IN_THE_PAST.isdisjoint(tokenizer.split(turn.message)) or _CHANGES.search(answer.utterance.content):
-        return None
     window, seq = turn.window, answer.utterance.seq
     rare = max(_FEW, window.last_seq // _RARE)
-    owners = set(tokenizer.terms(answer_kinds.owners(turn.message)))
     subject = [term for term in answer.terms if term in question.terms and not question.is_light(term)]
-    found: dict[int, tuple[int, int, Utterance]] = {}  # by seq: the number of words shared, the seq
+    found: dict[int, tuple[int, int, FoundUtterance]] = {}  # by seq: the number of words shared, the seq
     for term in subject:
-        for utterance, _, _, _, terms in window.newest_with(term, _MOST, rare):
-            if utterance.seq <= seq:
+        for one in window.newest_with(term, _MOST, rare):
+            if one.utterance.seq <= seq:
                 break
-            shared = sum(one in terms for one in subject)
-            if utterance.role != "user" or shared * _SHARED < len(subject) or not question.fits(0.0, terms):
+            if one.utterance.role != "user" or one.utterance.seq in found:
                 continue
-            if owners and owners.isdisjoint(terms):
-                continue
-            text = utterance.content
-            if _CHANGES.search(text) or (question.needs and _CHANGES_A_FIGURE.search(text)):
-                found[utterance.seq] = shared, utterance.seq, utterance
-    return max(found.values())[-1] if found else None
+            shared = len([word for word in subject if word in one.terms])
+            if shared * _SHARED >= len(subject) and _changes(question, one):
+                found[one.utterance.seq] = shared, one.utterance.seq, one
+    if not found or not _IN_THE_PAST.isdisjoint(tokenizer.split(turn.message)):
+        return None
+    if _tells_change(tokenizer.split(answer.utterance.content)):  # it is the change
+        return None
+    if owners := answer_kinds.owners(turn.message):
+        named = set(tokenizer.terms(owners))
+        found = {seq: one for seq, one in found.items() if not named.isdisjoint(one[-1].terms)}
+    return max(found.values())[-1].utterance if found else None
+
+
+def _changes(question: Question, one: FoundUtterance) -> bool:
+    """Return whether a statement says that something changed, and holds the kind of answer that is asked for."""
+    if not question.fits(0.0, one.terms):
+        return False
+    words = tokenizer.split(one.utterance.content)
+    return _tells_change(words) or (bool(question.needs) and not _CHANGES_A_FIGURE.isdisjoint(words))
+
+
+def _tells_change(words: list[str]) -> bool:
+    if not _CHANGES.isdisjoint(words):
+        return True
+    text = f" {' '.join(words)} "
+    return any(phrase in text for phrase in _PHRASES_OF_CHANGE)
