@@ -15,9 +15,9 @@ from actors.conversations.reading import S, Stream
 from actors.conversations.room import Room
 from actors.conversations.stored import from_row
 from actors.engines import dialogue_acts
-from actors.engines.message import Utterance, turn_of
+from actors.engines.message import FoundUtterance, Utterance, turn_of
 from actors.engines.statements import MAX_POSTINGS, OlderStatements
-from actors.engines.window import IN_CONTEXT, FoundUtterance, Window
+from actors.engines.window import IN_CONTEXT, Window
 from actors.ids import new_number
 from actors.retrieval import stored
 from actors.retrieval.found import Found

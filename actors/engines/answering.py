@@ -12,7 +12,7 @@ from msgspec import structs
 
 from actors.engines import dialogue_acts, relevance
 from actors.engines.halting import Halt
-from actors.engines.message import Source
+from actors.engines.message import FoundUtterance, Source
 from actors.engines.options import ClientToolCall, Usage
 from actors.engines.times import times_of
 from actors.engines.turn import (
@@ -27,7 +27,6 @@ from actors.engines.turn import (
     StreamingEngine,
     Turn,
 )
-from actors.engines.window import FoundUtterance
 from actors.errors import MessageKept, ServiceError
 from actors.slices import Steps, Work, sliced
 

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from actors.engines import dialogue_acts
-from actors.engines.message import Utterance
+from actors.engines.message import FoundUtterance, Utterance
 from actors.engines.turn import Turn
 from actors.engines.updates import newer_word
-from actors.engines.window import FoundUtterance
 from actors.retrieval.question import SURE, Question
 from actors.text import answer_kinds, tokenizer
 from actors.text.answer_kinds import ASKS, is_kind, is_told

@@ -1,7 +1,7 @@
 """A message of a conversation and the sources it is based on, as engines see them."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -61,3 +61,13 @@ class Utterance(Struct, frozen=True):
     sources: tuple[Source, ...] = ()
     mark: Literal["cancelled", "imported"] | None = None
     of_destroyed: bool = False
+
+
+class FoundUtterance(NamedTuple):
+    """An utterance that matches a question, with its distinct terms; for the rest see `retrieval.found.Found`."""
+
+    utterance: Utterance
+    score: float
+    share: float
+    answers: bool
+    terms: tuple[str, ...]

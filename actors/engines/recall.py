@@ -10,11 +10,10 @@ from msgspec import Struct, structs
 from actors.engines import dialogue_acts
 from actors.engines.candidates import Candidate, in_conversation, of_utterance
 from actors.engines.courtesies import Courtesy
-from actors.engines.message import Source
+from actors.engines.message import FoundUtterance, Source
 from actors.engines.quote import best_passage
 from actors.engines.relevance import questions_apart, terms_asked_for
 from actors.engines.turn import LookUp, Memory, Persona, Reply, Turn
-from actors.engines.window import FoundUtterance
 from actors.retrieval.index import Index
 from actors.retrieval.question import SURE, Question
 from actors.slices import Steps, whole

@@ -13,7 +13,8 @@ from actors.engines.options import ClientToolCall, EngineOptions, Usage
 from actors.slices import Steps
 
 if TYPE_CHECKING:
-    from actors.engines.window import FoundUtterance, Window
+    from actors.engines.message import FoundUtterance
+    from actors.engines.window import Window
     from actors.retrieval.question import Question
 
 

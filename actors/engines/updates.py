@@ -1,8 +1,9 @@
 """Newer statements that may change what an older one says: "The choir has moved to Wednesdays."."""
 
-from actors.engines.message import Utterance
+from itertools import islice
+
+from actors.engines.message import FoundUtterance, Utterance
 from actors.engines.turn import Turn
-from actors.engines.window import FoundUtterance
 from actors.retrieval.question import Question
 from actors.text import answer_kinds, tokenizer
 from actors.text.tokenizer import lexicon
@@ -14,24 +15,10 @@ _CHANGES = lexicon(
     maintenant désormais finalement reporté reportée reportés changé changée déplacé déplacée
     ahora aplazado aplazada cambiado cambiada cambió"""
 )
-_PHRASES_OF_CHANGE = [
-    f" {phrase} "
-    for phrase in (
-        *("no longer", "any more", "any longer", "after all", "from now on", "rather than", "not in", "stepped down"),
-        *(
-            "put off",
-            "put up",
-            "put back",
-            "brought forward",
-            "called off",
-            "gone up",
-            "gone down",
-            "goes up",
-            "goes down",
-        ),
-        *("went up", "went down", "is up", "is down", "nicht mehr", "ya no", "al final"),
-    )
-]
+_PHRASES = """no longer, any more, any longer, after all, from now on, rather than, not in, stepped down, put off,
+    put up, put back, brought forward, called off, gone up, gone down, goes up, goes down, went up, went down, is up,
+    is down, nicht mehr, ya no, al final"""
+_PHRASES_OF_CHANGE = [f" {' '.join(phrase.split())} " for phrase in _PHRASES.split(",")]
 _CHANGES_A_FIGURE = lexicon(
     """new raised lowered increased reduced cheaper dearer neu neue neuer neues neuen erhöht gesenkt
     nouveau nouvel nouvelle nouveaux nouvelles augmenté augmentée nuevo nueva nuevos nuevas subido"""
@@ -39,8 +26,8 @@ _CHANGES_A_FIGURE = lexicon(
 _IN_THE_PAST = lexicon(
     "did was were had originally once war waren hatte hatten damals ursprünglich était étaient avait fue era eran antes"
 )
-_MOST = 24  # newest utterances with a word that are looked at
-_FEW = 8  # utterances with a word that tells what is spoken of, however few there are in all
+_MOST = 24  # newest messages with a word that are looked at
+_FEW = 8  # messages with a word that tells what is spoken of, however few there are in all
 _RARE = 40  # times as many messages as have a word that tells what is spoken of
 _SHARED = 3  # what has a smaller part of the words than one in so many speaks of something else
 
@@ -57,9 +44,7 @@ def newer_word(turn: Turn, question: Question, answer: FoundUtterance) -> Uttera
     subject = [term for term in answer.terms if term in question.terms and not question.is_light(term)]
     found: dict[int, tuple[int, int, FoundUtterance]] = {}  # by seq: the number of words shared, the seq
     for term in subject:
-        for one in window.newest_with(term, _MOST, rare):
-            if one.utterance.seq <= seq:
-                break
+        for one in islice(window.newer_with(term, seq, rare), _MOST):
             if one.utterance.role != "user" or one.utterance.seq in found:
                 continue
             shared = len([word for word in subject if word in one.terms])

@@ -3,10 +3,9 @@
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
 
 from actors.engines import dialogue_acts
-from actors.engines.message import Utterance, turn_of
+from actors.engines.message import FoundUtterance, Utterance, turn_of
 from actors.engines.statements import OlderStatements, Statements, new_index
 from actors.retrieval.found import Found
 from actors.retrieval.index import Index
@@ -25,16 +24,6 @@ IN_CONTEXT = 6
 
 _FEW = 1_000  # statements that are dropped one by one
 _MAX_BETWEEN = 16  # utterances, up to the next statement
-
-
-class FoundUtterance(NamedTuple):
-    """An utterance that matches a question, with its distinct terms; for the other members see `Found`."""
-
-    utterance: Utterance
-    score: float
-    share: float
-    answers: bool
-    terms: tuple[str, ...]
 
 
 class Window:
@@ -316,11 +305,15 @@ class Window:
                 yield self._utterances[position]
         yield from reversed(self._archived)
 
-    def newest_with(self, term: str, most: int, rare: int) -> list[FoundUtterance]:
-        """Return the newest utterances with a term, newest first; none if it is in more than `rare`."""
-        numbers = self._ready().having(term)
-        newest = numbers[: -most - 1 : -1] if len(numbers) <= rare else ()
-        return self._found([Found(number, 0.0, 0.0, False) for number in newest])
+    def newer_with(self, term: str, seq: int, rare: int) -> Iterator[FoundUtterance]:
+        """Yield the utterances after a seq that have a term, newest first; none if it is in more than `rare`."""
+        index = self._ready()
+        numbers = index.having(term)
+        for number in reversed(numbers) if len(numbers) <= rare else ():
+            utterance = self._at(number)
+            if utterance is None or utterance.seq <= seq:
+                return
+            yield FoundUtterance(utterance, 0.0, 0.0, answers=False, terms=index.terms(number))
 
     def next_statement(self, utterance: Utterance) -> Utterance | None:
         """Return the next statement of a user, whoever it is, if it is among the next few utterances and in memory."""

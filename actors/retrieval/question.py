@@ -8,7 +8,7 @@ many?".
 """
 
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from itertools import chain, islice
 from math import log
 from typing import Final
@@ -81,13 +81,15 @@ class Question:
     what `fits`.
     """
 
-    __slots__ = ("_terms_total", "_total", "_weights", "kinds", "terms")
+    __slots__ = ("_terms_total", "_total", "_weights", "kinds", "needs", "terms")
 
     def __init__(self, terms: Iterable[str], *, whole: bool = False) -> None:
         self.terms = dict.fromkeys(terms, 1.0)
         self.kinds = tuple(filter(self.terms.__contains__, HOLDS_ANSWER))
         for kind in self.kinds:
             del self.terms[kind]
+        self.needs = _needed(self.kinds) if self.kinds else ()
+        """The kinds of answers of which a text needs one to fit the question; none if all fit."""
         total = float(len(self.terms))
         if "name" in self.terms:  # a question for a name is about the rest of its words
             self.terms["name"] = 0.5
@@ -119,11 +121,6 @@ class Question:
     def raising(self) -> list[str]:
         """The terms of texts that come first: those with the kinds of answers, and those said by whom it may name."""
         return [*self.kinds, *[SAID_BY + term for term in islice(self.terms, _MAX_SPEAKERS)]]
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """The kinds of answers of which a text needs one to fit the question; none if all fit."""
-        return (AGE,) if AGE in self.kinds else (NUMBER, DATE) if NUMBER in self.kinds or DATE in self.kinds else ()
 
     def fits(self, share: float, held: Container[str]) -> bool:
         """Return whether a text may be an answer by what it holds, given its share of the terms.
@@ -192,6 +189,12 @@ class Question:
             missing = [term for term in self.terms if term not in has][:_MAX_OTHER_FORMS]
             covered |= dict.fromkeys((yield from in_another_form(missing, has)), OTHER_FORM)
         return self.judge(covered)
+
+
+def _needed(kinds: Collection[str]) -> tuple[str, ...]:
+    if AGE in kinds:
+        return (AGE,)
+    return (NUMBER, DATE) if NUMBER in kinds or DATE in kinds else ()
 
 
 def _weighed(weights: Mapping[str, float], covered: Mapping[str, float]) -> float:

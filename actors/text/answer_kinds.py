@@ -188,9 +188,6 @@ _AFTER_AGE = lexicon(
     und aber jetzt heute schon bald sie er wir ich im am seit"""
 ) | {""}
 _BORN = lexicon("born built founded geboren gebaut erbaut gegründet né née nés construit nació construido")
-_PLACED = lexicon(
-    "at in on to from until by of for about room number no page line bus platform um bis ab zimmer nummer"
-)
 _AT_ONCE = 2  # words of a text up to an age that is all it tells, one of them the speaker's name
 _OLDEST = 3  # digits
 
@@ -221,13 +218,13 @@ def _tells_age(words: Sequence[str]) -> bool:
         return True
     before = ""  # the word before the number, which may have several words itself
     for place, word in enumerate(words, 1):
-        following, further, last = [*words[place : place + 3], "", "", ""][:3]
-        if word == "and" and following and NUMBER in _kinds_of[following]:  # "six hundred and forty"
-            continue
         if NUMBER not in _kinds_of[word]:
+            if word == "and" and place < len(words) and NUMBER in _kinds_of[words[place]]:  # "six hundred and forty"
+                continue
             if word != "of":  # "at the age of nine"
                 before = "" if before in _NOBODY and word in _AGED else word
             continue
+        following, further, last = [*words[place : place + 3], "", "", ""][:3]
         if following in _YEARS:
             tells = further in _OLD or (further, last) == ("of", "age")
         elif following in _ROMANCE_YEARS:

@@ -3,12 +3,12 @@
 import pytest
 from msgspec import structs
 
-from actors.engines.message import Source, Utterance
+from actors.engines.message import FoundUtterance, Source, Utterance
 from actors.engines.openai.attribution import attributions
 from actors.engines.openai.prompt import AgentSettings, build, cut, estimate_tokens, named_in, read_profile
 from actors.engines.openai.tools import MAX_NAME, function_names
 from actors.engines.turn import Echo, Memory, Persona, Turn
-from actors.engines.window import FoundUtterance, Window
+from actors.engines.window import Window
 from actors.errors import EngineFailed
 from actors.slices import whole
 from tests.gateways.model import Offer

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from actors.engines import dialogue_acts
-from actors.engines.message import Source, Utterance
+from actors.engines.message import FoundUtterance, Source, Utterance
 from actors.engines.recall import MAX_SOURCES, RecallEngine
 from actors.engines.relevance import asking
 from actors.engines.turn import LookUp, Memory, Persona, Reply, Turn
-from actors.engines.window import CAPACITY, FoundUtterance, Window
+from actors.engines.window import CAPACITY, Window
 from actors.retrieval.question import Question
 from actors.slices import whole
 from tests.support.pace import pace, slower

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple, cast
 
 import orjson
 
-from actors.engines.message import Utterance
+from actors.engines.message import FoundUtterance, Utterance
 from actors.engines.options import PER_MESSAGE, estimate_tokens
 from actors.engines.turn import Memory, Persona, Turn
-from actors.engines.window import FoundUtterance
 from actors.errors import EngineFailed
 from actors.wire import iso
 
