@@ -10,10 +10,12 @@ from typing import Any
 import orjson
 
 from actors.agents.messages import AGENT, LinksGained
+from actors.domains.loading import stored_domain
 from actors.domains.members import Members, MemberState
 from actors.domains.membership import MEMBER, NONE, Membership, moved, refusal
 from actors.domains.messages import (
     DOMAIN,
+    DOMAIN_GONE,
     ENDED_BY,
     LOBBY,
     CreateZone,
@@ -83,15 +85,14 @@ class DomainActor(DurableActor):
         Raises:
             NotFound: there is no such domain.
         """
-        found = await self.store.fetch(domains.by_id(self.key))
-        if not found:
+        stored = await self.store.read(stored_domain(self.key))
+        if stored is None:
             raise no_such_domain()
-        self._domain = found[0]
-        for row in await self.store.fetch(domains.memberships(self.key)):
+        self._domain = stored.row
+        for row in stored.memberships:
             self.memberships[row.agent_id] = MemberState(row.owner_id, Membership(row.state), row.since)
-        for zone in await self.store.fetch(domains.zones(self.key)):
-            self.zones[zone.id] = Zone(zone, self.store)
-        (self._number,) = await self.store.fetch(zones.last_number(self.key))
+        self.zones |= {zone.id: Zone(zone, self.store) for zone in stored.zones}
+        self._number = stored.last_number
 
     # permissions
 
@@ -164,6 +165,10 @@ class DomainActor(DurableActor):
             self._talk.stop(no_such_domain())
         self.retire()
 
+    def on_refused(self) -> None:
+        """End, because the domain went with its founder."""
+        self._destroyed()
+
     # members
 
     @handles(StandsIn)
@@ -195,12 +200,12 @@ class DomainActor(DurableActor):
             del self.memberships[message.agent_id]
             write = domains.delete_membership(self.key, message.agent_id)
             over = self._put_out(message, state)
-            return self.commit(write, row, reply=dict, applied=applied, notices=over)
+            return self.commit(write, row, reply=dict, applied=applied, notices=over, refusals=DOMAIN_GONE)
         self.memberships[message.agent_id] = member
         write = domains.put_membership(self.key, message.agent_id, after.value, member.since)
         joined = (Told(AGENT, message.agent_id, LinksGained(has_domains=True)),) if after is MEMBER else ()
-        over = self._put_out(message, state)
-        return self.commit(write, row, reply=lambda: record, applied=applied, notices=(*joined, *over))
+        over = (*joined, *self._put_out(message, state))
+        return self.commit(write, row, reply=lambda: record, applied=applied, notices=over, refusals=DOMAIN_GONE)
 
     def _changed(self, record: Record) -> tuple[Write, Callable[[], None]]:
         """Number the change of a membership; return its row, and what passes it to readers once that is stored."""
@@ -210,10 +215,8 @@ class DomainActor(DurableActor):
 
     @handles(RecordDeparture)
     def _record_departure(self, message: RecordDeparture) -> AsyncFuture[None]:
-        if self._domain is None:
-            raise no_such_domain()
         row, applied = self._changed(membership_record(message.agent, NONE.value, self._clock(), founder=False))
-        return self.commit(row, applied=applied)
+        return self.commit(row, applied=applied, refusals=DOMAIN_GONE)
 
     def _put_out(self, message: MoveMember, before: Membership) -> tuple[Notice, ...]:
         """Make the notice that ends the streams of a user who has lost its last member, after the event of that."""
@@ -254,7 +257,7 @@ class DomainActor(DurableActor):
             raise name_taken()
         zone = ZoneRow(new_id("zon", near=self.key), message.name, self._clock())
         self.zones[zone.id] = Zone(zone, self.store)
-        return self.commit(domains.insert_zone(self.key, zone), reply=lambda: zone)
+        return self.commit(domains.insert_zone(self.key, zone), reply=lambda: zone, refusals=DOMAIN_GONE)
 
     @handles(DestroyZone)
     def _destroy_zone(self, message: DestroyZone) -> AsyncFuture[None]:

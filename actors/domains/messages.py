@@ -8,10 +8,11 @@ from actors.domains.membership import Move
 from actors.domains.streams import Whom
 from actors.engines.message import Utterance
 from actors.engines.turn import Memory, Persona
-from actors.errors import NotFound, NotPermitted, StateConflict
+from actors.errors import NotFound, NotPermitted, RefusedAlone, StateConflict
 from actors.runtime.mailbox import Ask, Tell
 from actors.wire import Record
 from persistence.domains import DomainChanges, DomainRow, ZoneRow
+from persistence.store import FOREIGN_KEY
 
 DOMAIN = "domain"
 """The kind of domains' actors."""
@@ -181,3 +182,11 @@ def no_member(domain: DomainRow) -> NotPermitted:
 def no_such_domain() -> NotFound:
     """Make the error for a domain that does not exist or that the user does not see."""
     return NotFound("There is no such domain that you may see; check the name with DM_List.")
+
+
+class _DomainGone(RefusedAlone, NotFound):
+    """The domain was destroyed with its founder before this was stored."""
+
+
+DOMAIN_GONE = {FOREIGN_KEY: lambda: _DomainGone(no_such_domain().note)}
+"""The refusal of a unit of a domain that is gone. Its other units have the same fate, so none needs a fence."""

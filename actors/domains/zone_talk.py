@@ -12,7 +12,7 @@ from actors.conversations.records import message_record
 from actors.conversations.stored import ZONE_QUOTES, censored_meanwhile, columns_of, unless_censored
 from actors.domains.answers import of_receipt, once_stored
 from actors.domains.host import DomainHost
-from actors.domains.messages import NotInDomain, Said, SayInZone, no_such_zone
+from actors.domains.messages import DOMAIN_GONE, NotInDomain, Said, SayInZone, no_such_zone
 from actors.domains.replies_under_way import Replied, RepliesFound, RepliesUnderWay
 from actors.domains.room import Room
 from actors.domains.streams import Feed, event
@@ -324,7 +324,7 @@ class ZoneTalk:
                     self._streams.publish(host.key, event(number, zone_id, "message", record))
             zone.archive.tend()
 
-        return host.commit(*writes, *beside, reply=lambda: said, applied=applied)
+        return host.commit(*writes, *beside, reply=lambda: said, applied=applied, refusals=DOMAIN_GONE)
 
     # life
 

@@ -1,17 +1,36 @@
-"""A change that is stored just before its agent or domain is destroyed is answered with what it stored."""
+"""A change before the end of its agent or domain is answered with what it stored, one after it as of nothing there."""
 
 import asyncio
+import logging
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
 from actors.agents.messages import AGENT, AgentView, DestroyAgent, SetOnline, SetStopped, UpdateAgent
 from actors.core import Core
-from actors.domains.messages import DOMAIN, DestroyDomain, DestroyZone, DomainViewer, UpdateDomain
+from actors.domains.membership import Move
+from actors.domains.messages import (
+    DOMAIN,
+    LOBBY,
+    CreateZone,
+    DestroyDomain,
+    DestroyZone,
+    DomainViewer,
+    MoveMember,
+    ReadDomain,
+    RecordDeparture,
+    SayInZone,
+    UpdateDomain,
+)
+from actors.errors import NotFound
 from actors.runtime.mailbox import Ask
+from actors.users.messages import USER, CreateAgent, CreateDomain, DestroyUser, ReadUser
 from persistence import agents, domains
-from persistence.agents import AgentChanges
+from persistence.agents import AgentChanges, AgentRow
 from persistence.domains import DomainChanges, DomainRow
+from persistence.store import Unit
+from tests.support.core import make_user
 from tests.support.gateway import Client
 from tests.support.in_process import CommandClient, CoreGateway
 
@@ -85,3 +104,64 @@ async def test_a_zone_that_ends_with_its_domain_at_the_same_time(founded: Founde
     end = DestroyZone(DomainViewer(founded.user_id), attic)
     await founded.at_once(DestroyAgent(founded.user_id, (founded.domain_id,)), end)
     (await founded.owner.command("ZN_List", target={"domain": founded.domain})).refused(3000, 404)
+
+
+class Change:
+    """Makes the messages by which another user changes a domain, with an agent that may join it or is a member."""
+
+    def __init__(self, agent: AgentRow, lobby_id: str) -> None:
+        viewer = DomainViewer(agent.owner_id)
+        self.join, self.leave = (
+            MoveMember(viewer, move, agent.id, agent.name, agent.owner_id) for move in (Move.JOIN, Move.LEAVE)
+        )
+        self.zone = CreateZone(viewer, "cellar")
+        self.post = SayInZone(viewer, lobby_id, agent.owner, "hello")
+        self.departure = RecordDeparture("somebody")
+
+
+@pytest.mark.parametrize("founder", ["agent", "user"])
+@pytest.mark.parametrize("changes", ["join", "leave", "zone", "post", "departure", "zone leave join post post"])
+async def test_changes_by_others_in_a_domain_whose_founder_is_being_destroyed(
+    founded: Founded, changes: str, founder: str, caplog: pytest.LogCaptureFixture
+):
+    ask, opened = founded.core.directory.ask, DomainChanges(founded.domain, "d", None, "public")
+    await ask(DOMAIN, founded.domain_id, UpdateDomain(DomainViewer(founded.user_id), opened))
+    guest = await make_user(founded.core)
+    agent = await ask(USER, guest.id, CreateAgent(f"{founded.agent}-guest", "", None, "agent"))
+    lobby = (await ask(DOMAIN, founded.domain_id, ReadDomain(DomainViewer(guest.id)))).lobby
+    change = Change(agent, lobby.id)
+    if changes != "join":
+        await ask(DOMAIN, founded.domain_id, change.join)
+    end: Awaitable[Any]
+    if founder == "agent":
+        end = ask(AGENT, founded.agent_id, DestroyAgent(founded.user_id, (founded.domain_id,)))
+    else:
+        user = await ask(USER, founded.user_id, ReadUser())
+        end = ask(USER, founded.user_id, DestroyUser(user.secret_hash, (), (founded.domain_id,)))
+    late = [ask(DOMAIN, founded.domain_id, getattr(change, name)) for name in changes.split()]
+    ended, *answers = await asyncio.gather(end, *late, return_exceptions=True)
+    assert ended is None or isinstance(ended, AgentView)
+    assert all(isinstance(answer, NotFound) for answer in answers), answers
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+async def test_a_domain_that_is_loaded_while_its_founder_is_destroyed(core: Core, monkeypatch: pytest.MonkeyPatch):
+    owner = await make_user(core)
+    agent = await core.directory.ask(USER, owner.id, CreateAgent("host", "", None, "agent"))
+    domain = await core.directory.ask(USER, owner.id, CreateDomain(agent.id, agent.name, "dome", "", None, "public"))
+    ends: list[Unit] = [Unit(domains.leave_all(agent.id))]
+
+    def then_it_ends(read: Callable[[Any], Awaitable[Any]]) -> Callable[[Any], Awaitable[Any]]:
+        async def reading(query: Any) -> Any:
+            found = await read(query)
+            while ends:
+                await core.store.commit(ends.pop())
+            return found
+
+        return reading
+
+    for name in ("fetch", "read"):
+        monkeypatch.setattr(core.store, name, then_it_ends(getattr(core.store, name)))
+    view = await core.directory.ask(DOMAIN, domain.id, ReadDomain(DomainViewer(owner.id)))
+    assert not ends
+    assert view.lobby.name == LOBBY
