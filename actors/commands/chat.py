@@ -41,14 +41,18 @@ from actors.sessions.scopes import filter_of
 from actors.wire import Record
 from persistence import agents, conversations, zones
 from persistence.agents import AgentRow
+from persistence.users import name_key
 
 MAX_MENTIONS = 5
 """The number of agents that reply because a message names them."""
 
+MAX_NAMES = 200
+"""The number of different names that are looked up for one message."""
+
 NEWEST = 2**62
 """Higher than any seq."""
 
-_mention = re.compile(r"@([A-Za-z0-9][A-Za-z0-9_.-]{1,62}[A-Za-z0-9])")
+_mention = re.compile(r"(?<![\w/])@([A-Za-z0-9][A-Za-z0-9_.-]{1,62}[A-Za-z0-9])")
 
 
 async def chat(call: Call) -> Answer:
@@ -161,12 +165,8 @@ async def _say(call: Call, spoken_to: AgentView | None) -> Answer:
     place = await zone_to_say_in(call)
     content = call.request.content or ""
     answering = [] if spoken_to is None else [spoken_to.row]
-    named = list(dict.fromkeys(_mention.findall(content)))[:MAX_MENTIONS] if "@" in content else ()
-    if named:
-        members = await call.core.store.fetch(agents.online_members_named(place.domain_id, named))
-        is_allowed = filter_of(call.scopes, "agents")
-        members = [member for member in members if is_allowed(member.id)]
-        answering += [member for member in members if member.id not in {agent.id for agent in answering}]
+    if "@" in content:
+        answering += await _mentioned(call, place.domain_id, content, but=answering)
     message = SayInZone(
         place.viewer,
         place.zone_id,
@@ -194,6 +194,17 @@ async def _say(call: Call, spoken_to: AgentView | None) -> Answer:
     if call.progress is not None and unsent:
         call.progress(unsent)
     return answer
+
+
+async def _mentioned(call: Call, domain_id: str, content: str, *, but: list[AgentRow]) -> list[AgentRow]:
+    """List the first online members that a message names with @, without some agents."""
+    names = list(dict.fromkeys(map(name_key, _mention.findall(content))))[:MAX_NAMES]
+    if not names:
+        return []
+    is_allowed, others = filter_of(call.scopes, "agents"), {agent.id for agent in but}
+    found = await call.core.store.fetch(agents.online_members_named(domain_id, names))
+    members = {name_key(agent.name): agent for agent in found if is_allowed(agent.id) and agent.id not in others}
+    return [members[name] for name in names if name in members][:MAX_MENTIONS]
 
 
 async def _resumed(call: Call, message_id: str, zone_id: str) -> Utterance | None:

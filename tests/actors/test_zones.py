@@ -13,7 +13,7 @@ from tests.gateways.gate import Gate
 from tests.support.gateway import PASSWORD, Answer, Client
 from tests.support.in_process import CoreGateway
 from tests.support.operator import on_plan
-from tests.support.workspaces import Workspace, opened, opened_with_a_guest, post, said_in
+from tests.support.workspaces import Workspace, move, opened, opened_with_a_guest, post, said_in
 
 
 @pytest.fixture
@@ -136,6 +136,48 @@ async def test_a_message_that_names_an_online_member_gets_its_reply(workspace: W
     assert [message["seq"] for message in both] == [3, 4]
     said = await said_in(workspace.owner, workspace.domain)
     assert [name for _, name, _ in said[2:]] == [workspace.owner.name, workspace.owner_agent, workspace.guest_agent]
+
+
+async def members_named(workspace: Workspace, count: int) -> list[str]:
+    """Bring online agents of the owner into the domain; return their names."""
+    names = [f"{workspace.domain}-m{number}" for number in range(count)]
+    for name in names:
+        await workspace.owner.agent(name)
+        (await move(workspace.owner, "DM_Invite", workspace.domain, name)).ok()
+        (await move(workspace.owner, "DM_Join", workspace.domain, name)).ok()
+    return names
+
+
+async def repliers(workspace: Workspace, said: int) -> list[str]:
+    """Return the names of those who spoke after the first messages of the lobby."""
+    return [name for _, name, _ in (await said_in(workspace.owner, workspace.domain))[said:]]
+
+
+async def test_the_first_five_online_members_that_a_message_names_reply_in_that_order(workspace: Workspace):
+    names = await members_named(workspace, 6)
+    (await workspace.owner.command("AP_LogOff", target={"agent": names[0]})).ok()
+    ghosts = " ".join(f"@ghost-{number}" for number in range(100))
+    named = [workspace.guest_agent, *reversed(names), workspace.owner_agent]
+    mentions = " ".join(f"@{name.upper()} @{name}" for name in named)
+    (await post(workspace.owner, workspace.domain, f"{ghosts} {mentions} who is there?")).ok()
+    assert await repliers(workspace, 1) == [workspace.guest_agent, *reversed(names[2:])]
+
+
+async def test_the_agent_that_a_message_is_addressed_to_is_none_of_the_five_that_it_names(workspace: Workspace):
+    names = await members_named(workspace, 5)
+    named = {"agent": workspace.owner_agent, "domain": workspace.domain}
+    content = " ".join(f"@{name}" for name in (workspace.owner_agent, *names))
+    (await workspace.owner.command("AP_Chat", target=named, content=content)).ok()
+    assert await repliers(workspace, 1) == [workspace.owner_agent, *names]
+
+
+async def test_an_at_sign_within_a_word_or_an_address_names_nobody(workspace: Workspace):
+    name = workspace.owner_agent
+    text = f"mail@{name} x1@{name} ü@{name} _@{name} https://example.org/@{name}/post"
+    (await post(workspace.owner, workspace.domain, text)).ok()
+    assert await repliers(workspace, 1) == []
+    (await post(workspace.owner, workspace.domain, f"(@{name}, are you there?)")).ok()
+    assert await repliers(workspace, 2) == [name]
 
 
 async def test_agents_that_are_offline_or_no_members_don_t_reply_to_their_names(workspace: Workspace, unique: str):

@@ -1,6 +1,6 @@
 import { html } from "../lib/preact.js";
 
-const MENTION = /(@[A-Za-z0-9][A-Za-z0-9_.-]*[A-Za-z0-9])/;
+const MENTION = /(?<![\p{L}\p{N}_/])(@[A-Za-z0-9][A-Za-z0-9_.-]*[A-Za-z0-9])/u;
 const FENCE = /^```[^\n]*\n([\s\S]*?)(?:\n```[ \t]*$|$(?![\s\S]))/m;
 const INLINE = /(`[^`\n]+`|https?:\/\/[^\s<>"'`]+[^\s<>"'`.,;:!?)\]])/;
 
