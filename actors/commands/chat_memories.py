@@ -2,6 +2,7 @@
 
 import asyncio
 from itertools import chain
+from operator import attrgetter
 
 from actors.agents.messages import AGENT, LinksKnown, NoBanksLeft
 from actors.banks.messages import BANK, MAX_TERMS_ASKED, BankViewer, RecallMemories
@@ -44,8 +45,8 @@ async def memories_for_chat(
     if len(searched) == 1:
         return await _recalled(call, searched[0].id, recall)
     of_banks = await asyncio.gather(*[_recalled(call, bank.id, recall) for bank in searched])
-    # Scores are comparable only within a bank, shares everywhere.
-    found = sorted(chain.from_iterable(of_banks), key=_by_relevance, reverse=True)
+    # Shares are comparable everywhere, scores only within a bank: among equals the order of the banks stays.
+    found = sorted(chain.from_iterable(of_banks), key=attrgetter("answers", "share"), reverse=True)
     return tuple(found[:CHAT_MEMORIES])
 
 
@@ -70,7 +71,3 @@ async def _recalled(call: Call, bank_id: str, message: RecallMemories) -> tuple[
             for one in recalled.found
         ]
     )
-
-
-def _by_relevance(memory: Memory) -> tuple[bool, float, float]:
-    return memory.answers, memory.share, memory.score

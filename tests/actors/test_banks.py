@@ -464,6 +464,23 @@ async def test_an_agent_recalls_its_banks_in_chat_and_names_its_source(user: Cli
     assert (await user.command("AP_Read")).ok().content[0]["banks"] == []
 
 
+async def test_of_memories_that_fit_equally_well_that_of_the_owner_s_bank_is_told(
+    user: Client, other: Client, unique: str, bank: str
+):
+    agent, foreign = f"{unique}-guest", f"{unique}-foreign"
+    await user.agent(agent, access="public")
+    await other.agent(f"{unique}-other-keeper")
+    (await other.command("MB_Create", vx={"name": foreign, "access": "public"})).ok()
+    await share(other, user, foreign, agent, "read")
+    (await grant(user, bank, agent, "write")).ok()
+    (await load(other, foreign, "door", "Our door code is 2222.")).ok()
+    (await load(user, bank, "door", "Our door code is 1111.")).ok()
+    for number in range(3):  # rarer words score higher, and they are rarer in a larger bank
+        (await load(other, foreign, f"filler-{number}", f"Unrelated filler number {number} about gardens.")).ok()
+    chat = await user.command("AP_Chat", target={"agent": agent}, content="What is our door code?")
+    assert "1111" in chat.ok().content[1]["content"]
+
+
 async def test_an_agent_tells_of_a_bank_only_to_those_who_may_see_it(
     user: Client, other: Client, unique: str, facts: str
 ):
