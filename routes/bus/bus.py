@@ -38,6 +38,7 @@ from routes.http.answers import (
     tps_body,
 )
 from routes.http.bodies import json_object, next_turn, received_body
+from routes.http.event_stream import ZONE_POSITION, is_taken_up_again
 from routes.http.exchange import Exchange, Writing
 from routes.http.internal_auth import InternalAuth
 from routes.http.pieces import FEW_RECORDS, send_pieces, tps_pieces
@@ -190,7 +191,7 @@ class CommandBus:
                 await request.admission(call)
             elif command.follow is None:
                 await admit(call, credential_of(request.header))
-            elif request.header("last-event-id"):  # a stream that is taken up again isn't counted
+            elif is_taken_up_again(request.header("last-event-id"), ZONE_POSITION):
                 await authenticate(call, credential_of(request.header))
             else:  # a stream runs where its connection is, which need not be the user's home
                 await self._exchange.admit(call, credential_of(request.header))

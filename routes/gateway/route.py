@@ -15,6 +15,8 @@ from routes.doors.answer_stream import AnswerStream
 from routes.doors.door import JSON, Door
 from routes.gateway.live import Live
 from routes.http.background import BackgroundTasks
+from routes.http.console_cookie import Header
+from routes.http.event_stream import EVENT_POSITION, is_taken_up_again
 from routes.http.exchange import Received
 from routes.openapi.schemas import Schema
 
@@ -126,8 +128,8 @@ class Route:
         fast: whether a request with this body may take the fast path, which answers it whole, as JSON; None for never.
         repeatable: True for a change that may be carried out again after another node was lost with it, because a
             repeat finds the first one; it ignores Idempotency-Key.
-        endless: True for a streamed read without end. The quota doesn't count one that is taken up again with
-            Last-Event-ID.
+        endless: True for a streamed read without end. The quota doesn't count one that is taken up again with the id
+            of an event, which is a position of own events.
         repeats: True if its query parameters may be repeated; their values are joined by commas.
         may_only_read: True for a change that some bodies don't ask for; its handler checks an API key's scopes again,
             with `Call.mutates` as the body says.
@@ -176,6 +178,10 @@ class Route:
         if self.entrance == "guest":
             return None
         return self.service or (GATEWAY_ROUTE if self.door is None else "AP_Chat")
+
+    def counts_one(self, header: Header) -> bool:
+        """Return whether the quota counts a request with this header."""
+        return self.counts and not (self.endless and is_taken_up_again(header("last-event-id"), EVENT_POSITION))
 
     @property
     def takes_no_body(self) -> bool:

@@ -226,7 +226,7 @@ async def _admit(exchange: Exchange, arrival: Arrival, route: Route, call: Call)
     if arrival.admission is not None:
         await arrival.admission(call)
     elif route.entrance == "member" or (route.entrance == "guest" and credential is not None):
-        if not route.counts or (route.endless and arrival.header("last-event-id")):
+        if not route.counts_one(arrival.header):
             await authenticate(call, credential)
         else:  # of an endless stream maybe by another node
             await (exchange.admit if route.endless else admit)(call, credential)

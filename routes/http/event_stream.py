@@ -1,6 +1,7 @@
 """What answers as server-sent events share: media type, headers, and a comment after each time of silence."""
 
 import asyncio
+import re
 from collections.abc import Callable
 
 EVENT_STREAM = "text/event-stream"
@@ -15,6 +16,20 @@ SILENT_S = 15.0
 
 SLOW_S = 60.0
 """Seconds after which a stream is cut off if its reader takes nothing."""
+
+ZONE_POSITION = re.compile(r"[0-9]{1,18}")
+"""The form of the ids in a zone's stream."""
+
+EVENT_POSITION = re.compile(r"[0-9]{1,18}\.[0-9]{1,15}")
+"""The form of the ids in a stream of own events."""
+
+
+def is_taken_up_again(last_event_id: str | None, position: re.Pattern[str]) -> bool:
+    """Return whether a stream goes on where another ended, so that the request for it isn't counted.
+
+    One from the very beginning is counted, because that can be named without having had a stream.
+    """
+    return last_event_id is not None and bool(position.fullmatch(last_event_id) and last_event_id.strip("0."))
 
 
 class Silence:

@@ -18,7 +18,7 @@ _EVENT_ID: Schema = {
     "in": "header",
     "schema": text(pattern=r"^[0-9]{1,18}\.[0-9]{1,15}$"),
     "description": "Go on after the event with this id, with nothing missed and nothing twice; 0.0 is from the first "
-    "that is kept. Such a request is not counted.",
+    "that is kept. Such a request is not counted, except with 0.0.",
 }
 IDEMPOTENCY_KEY: Schema = {"$ref": "#/components/parameters/IdempotencyKey"}
 IDEMPOTENCY_PARAMETER: Schema = {

@@ -7,6 +7,7 @@ import orjson
 import pytest
 
 from tests.support.gateway import BUS, PASSWORD, Client, running
+from tests.support.operator import set_plan
 from tests.support.wire import connected, raw_post
 from tests.support.workspaces import Workspace, following, opened, post
 
@@ -97,9 +98,20 @@ async def test_who_comes_back_is_not_counted_again(workspace: Workspace):
     async with following(workspace.owner, workspace.domain):
         pass
     for _ in range(3):
-        async with following(workspace.owner, workspace.domain, "0"):
+        async with following(workspace.owner, workspace.domain, "1"):
             pass
     assert await used() == before + 2, "the first stream and this US_Read"
+
+
+async def test_an_id_that_no_stream_has_had_to_give_is_counted_and_needs_quota(workspace: Workspace):
+    owner, body = workspace.owner, {"target": {"domain": workspace.domain}}
+    before = (await owner.command("US_Read")).ok().profile[0]["quota"]["used"]
+    async with following(owner, workspace.domain, "0"):
+        pass
+    (await owner.command("ZN_Stream", **body, headers={"Last-Event-ID": "1.1"})).refused(1003, 400)
+    assert (await set_plan(owner, owner.name, "enterprise", limit=before + 2)).http == 200
+    for id in ("0", "00", "1.1", "junk"):
+        (await owner.command("ZN_Stream", **body, headers={"Last-Event-ID": id})).refused(4000, 429)
 
 
 async def test_an_empty_last_event_id_counts_as_none(workspace: Workspace):

@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.event_stream import STREAM, emitted, own_events
 from tests.support.gateway import PASSWORD, Client, running
+from tests.support.operator import set_plan
 from tests.support.receiver import receiving
 
 
@@ -93,6 +94,7 @@ async def test_who_comes_back_misses_nothing_and_has_nothing_twice(user: Client)
 
 
 async def test_a_stream_counts_one_request_and_none_when_it_is_taken_up_again(user: Client):
+    await emitted(user, 0)
     before = await used(user)
     async with own_events(user) as stream:
         last_id = stream.last_id
@@ -100,6 +102,17 @@ async def test_a_stream_counts_one_request_and_none_when_it_is_taken_up_again(us
         async with own_events(user, last_id):
             pass
     assert await used(user) == before + 2, "the stream and this US_Read"
+
+
+async def test_an_id_that_no_stream_has_had_to_give_is_counted_and_needs_quota(user: Client):
+    before = await used(user)
+    async with own_events(user, "0.0"):
+        pass
+    (await user.request("GET", STREAM, headers={"Last-Event-ID": "1"})).refused(1003, 400)
+    assert await used(user) == before + 3, "both, and this US_Read"
+    assert (await set_plan(user, user.name, "enterprise", limit=before + 3)).http == 200
+    for id in ("0.0", "000.0", "1", "junk"):
+        (await user.request("GET", STREAM, headers={"Last-Event-ID": id})).refused(4000, 429)
 
 
 async def test_more_events_than_one_read_returns_come_in_order(user: Client):
