@@ -29,6 +29,7 @@ from actors.text.documents import PART_CHARS, html_text, split, text_of
         ("<style>p {}</style>yes", "yes"),
         ("<!doctype html><html><head><title>T</title></head><body>B</body></html>", "T\n\nB"),
         ("  a \n\n b  ", "a b"),
+        ("<pre>a\n  b</pre>", "a b"),
         ("a<script>never ends", "a"),
         ("a<!-- never ends", "a"),
         ("a<p never ends", "a"),
