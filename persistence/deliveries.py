@@ -267,9 +267,11 @@ _FAILED_SINCE = """
 
 
 def failed_since(endpoint: int, since: int) -> Query[tuple[int, int]]:
-    """Count the deliveries that a recovery would queue, and find the position of the last."""
+    """Count the deliveries that a further recovery would queue, and find the position of the last."""
     return Query(
-        f"SELECT count(*), coalesce(max(failed.place), 0) {_FAILED_SINCE}",
+        f"SELECT count(*), coalesce(max(failed.place), 0) {_FAILED_SINCE}"
+        " AND NOT EXISTS (SELECT 1 FROM recoveries AS begun WHERE begun.endpoint = failed.endpoint"
+        " AND begun.since <= failed.created_at AND begun.cursor < failed.place AND begun.upto >= failed.place)",
         {"endpoint": endpoint, "since": since, "cursor": 0, "upto": 2**62},
         lambda row: (row[0], row[1]),
     )

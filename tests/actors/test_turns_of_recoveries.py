@@ -10,9 +10,10 @@ from actors.webhooks import recoveries
 from actors.webhooks.messages import DISPATCHER, DISPATCHER_KEY, WEBHOOKS, CreateEndpoint, Wake
 from actors.webhooks.outbox import Outbox
 from actors.webhooks.recoveries import Recoveries
-from persistence import deliveries
+from persistence import deliveries, delivery_log
 from persistence.deliveries import Recovery
 from persistence.store import Query, Unit
+from tests.support.clock import MovableClock
 from tests.support.core import make_user, open_core
 
 
@@ -49,3 +50,21 @@ async def test_nobody_waits_for_the_whole_recovery_of_another_user(tmp_path: Pat
     assert {*queued[:2]} == {first, second}
     assert {*queued[2:4]} == {first, second}
     assert {*queued[4:]} == {first}
+
+
+async def test_a_recovery_counts_nothing_that_is_queued_by_those_under_way(tmp_path: Path):
+    clock = MovableClock()
+    async with open_core(tmp_path, clock) as core:  # whose dispatcher nobody wakes
+        user_id = await cancelled(core, 5)
+        rows = await core.store.fetch(delivery_log.listed_for(user_id, None, None, None, 2**62, 9))
+        number, places = rows[0].endpoint, sorted(row.position for row in rows)
+        assert await core.store.fetch(deliveries.failed_since(number, 0)) == [(0, 0)]
+        (begun,) = await core.store.fetch(deliveries.next_recovery())
+        await core.store.commit(Unit((deliveries.end_recovery(begun),)))
+        assert await core.store.fetch(deliveries.failed_since(number, 0)) == [(5, places[4])]
+        second, later = (deliveries.begin_recovery(number, since, places[1]) for since in (0, clock() + 1))
+        await core.store.commit(Unit((second, later)))
+        assert await core.store.fetch(deliveries.failed_since(number, 0)) == [(3, places[4])]
+        (begun,) = await core.store.fetch(deliveries.next_recovery())
+        await core.store.commit(Unit((deliveries.recovered(begun, places[0]),)))  # but for a crash, queued again
+        assert await core.store.fetch(deliveries.failed_since(number, 0)) == [(4, places[4])]
