@@ -60,10 +60,16 @@ class EndpointChanges(Body):
     )
 
 
+def _read_truth(text: Any) -> Any:
+    return {"true": True, "false": False}.get(text, text)
+
+
 class HowToDelete(Query):
     """Query parameters of the deletion of an endpoint."""
 
-    hard: bool = Field(False, description="True deletes it for good; otherwise it is disabled.")
+    hard: Annotated[bool, BeforeValidator(_read_truth), Field(strict=True)] = Field(
+        False, description="True deletes it for good; otherwise it is disabled."
+    )
 
 
 class RecoverySince(Body):

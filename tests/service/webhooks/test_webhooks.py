@@ -359,6 +359,10 @@ async def test_an_endpoint_is_made_listed_changed_disabled_and_deleted(user: Cli
     disabled = await user.request("DELETE", path)
     assert (disabled.http, disabled.body["active"]) == (200, False)
     assert (await user.request("DELETE", path)).body == disabled.body
+    assert (await user.request("DELETE", f"{path}?hard=false")).body == disabled.body
+    for other in ("yes", "on", "1", "t", "True", "TRUE", "2", ""):
+        note = (await user.request("DELETE", f"{path}?hard={other}")).refused(1003, 400).note
+        assert note == "Invalid value of hard: it must be true or false."
     gone = await user.request("DELETE", f"{path}?hard=true")
     assert (gone.http, gone.body) == (204, "")
     for method, place in (("DELETE", path), ("PATCH", path), ("DELETE", f"{path}?hard=true")):
