@@ -150,7 +150,7 @@ def _nats_url(text: str) -> str:
 
 
 Host = Annotated[str, AfterValidator(_host)]
-Flag = Annotated[bool, _text(_flag), Field(description="true or false (or 1/0, yes/no, on/off)")]
+Flag = Annotated[bool, _text(_flag), Field(description="true or false (in the environment also 1/0, yes/no, on/off)")]
 Whole = Annotated[int, _text(lambda text: int(_plain(text)))]
 Number = Annotated[float, _text(lambda text: float(_plain(text))), Field(allow_inf_nan=False)]
 Delay = Annotated[Number, Field(ge=0, le=_MAX_DELAY_S)]

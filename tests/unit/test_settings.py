@@ -163,7 +163,7 @@ BAD: list[tuple[str, str, str]] = [
     ("INTERNAL_SECRET", " padded on the left", "no space at either end"),
     ("INTERNAL_SECRET", "x" * 15, "16 or more characters"),
     ("INTERNAL_SECRET", "x", "16 or more characters"),
-    ("DEV_MOCKS_ENABLED", "maybe", "true or false (or 1/0, yes/no, on/off)"),
+    ("DEV_MOCKS_ENABLED", "maybe", "true or false (in the environment also 1/0, yes/no, on/off)"),
     ("DEV_MOCKS_ENABLED", "2", "true or false"),
     ("PARLEY_SANDBOX_KEYS_ENABLED", "t", "true or false"),
     ("PARLEY_CONSOLE_ENABLED", "2", "true or false"),
