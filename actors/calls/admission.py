@@ -43,7 +43,7 @@ async def admit(call: Call, credential: str | None) -> None:
     counted = core.directory.ask_inline(QUOTA, caller.user_id, COUNT)
     quota = call.quota = await _count(call, QUOTA, caller.user_id) if counted is None else counted
     if not quota.admitted:
-        raise quota_exceeded(quota, core.clock())
+        raise quota_exceeded(quota, core.clock(), caller.user_name)
 
 
 async def _admit_scoped(call: Call, caller: Caller, scopes: Scopes) -> None:
@@ -61,7 +61,7 @@ async def _admit_scoped(call: Call, caller: Caller, scopes: Scopes) -> None:
     if not quota.admitted:
         if of_key is not None:
             _return(call, KEY_QUOTA, caller.credential_id, of_key)
-        raise quota_exceeded(quota, core.clock())
+        raise quota_exceeded(quota, core.clock(), caller.user_name)
     if of_key is not None and (quota.remaining is None or quota.remaining > (of_key.remaining or 0)):
         call.quota = of_key._replace(plan=quota.plan, stored=quota.stored)
     require_service_in_scope(call)

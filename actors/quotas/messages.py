@@ -5,6 +5,7 @@ from typing import Any, ClassVar, NamedTuple
 from actors.errors import QuotaExceeded
 from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import Ask, Tell
+from persistence.users import SANDBOX_PREFIX
 
 QUOTA = "quota"
 """The kind of quota actors."""
@@ -72,15 +73,19 @@ class PlanChanged(Tell, frozen=True):
 def key_quota_exceeded(status: QuotaStatus, now: int) -> QuotaExceeded:
     """Make the error for a request beyond the day's limit of a key."""
     return QuotaExceeded(
-        f"The {status.limit:,} requests a day of this API key are used up until 00:00 UTC; wait, or use another key.",
-        retry_after=status.seconds_left(now),
+        f"{_used_up(status, 'this API key')}; wait, or use another key.", retry_after=status.seconds_left(now)
     )
 
 
-def quota_exceeded(status: QuotaStatus, now: int) -> QuotaExceeded:
-    """Make the error for a request beyond the day's limit."""
+def quota_exceeded(status: QuotaStatus, now: int, user: str) -> QuotaExceeded:
+    """Make the error for a user's request beyond the day's limit."""
+    way = "register with US_Create" if user.startswith(SANDBOX_PREFIX) else "change the plan"
     return QuotaExceeded(
-        f"The {status.limit:,} requests a day of the plan {status.plan} are used up until 00:00 UTC; "
-        "wait, or change the plan.",
-        retry_after=status.seconds_left(now),
+        f"{_used_up(status, f'the plan {status.plan}')}; wait, or {way}.", retry_after=status.seconds_left(now)
     )
+
+
+def _used_up(status: QuotaStatus, of: str) -> str:
+    """Tell that the day's requests are used up, and of what."""
+    requests, are = ("request", "is") if status.limit == 1 else ("requests", "are")
+    return f"The {status.limit:,} {requests} a day of {of} {are} used up until 00:00 UTC"

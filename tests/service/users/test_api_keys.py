@@ -420,7 +420,9 @@ async def test_a_sandbox_key_is_a_hundred_requests_a_day_as_a_user_of_its_own(cl
     answers = await asyncio.gather(*(key.command("US_Read") for _ in range(130)))
     served = [answer.ok() for answer in answers if answer.http == 200]
     assert len(served) == 100
-    assert all(answer.refused(4000, 429).headers["Retry-After"] for answer in answers if answer.http != 200)
+    refused = [answer.refused(4000, 429) for answer in answers if answer.http != 200]
+    assert all(answer.headers["Retry-After"] for answer in refused)
+    assert refused[0].note.endswith("; wait, or register with US_Create.")
     shown = (await other.command("US_Read")).ok().profile[0]
     assert shown["name"] != served[0].profile[0]["name"]
     assert (shown["quota"]["used"], shown["quota"]["window"]) == (1, body["window"])

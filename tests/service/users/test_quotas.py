@@ -167,7 +167,9 @@ async def test_a_user_s_own_limit_stands_in_the_headers(user: Client):
     answer = (await user.command("US_Read")).ok()
     assert answer.headers["RateLimit-Policy"] == '"day";q=1;w=86400'
     assert left(answer) == 0
-    assert (await user.command("US_Read")).refused(4000, 429).note.startswith("The 1 requests a day of the plan")
+    assert (await user.command("US_Read")).refused(4000, 429).note == (
+        "The 1 request a day of the plan enterprise is used up until 00:00 UTC; wait, or change the plan."
+    )
 
 
 # counted requests
