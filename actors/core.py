@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 
 from actors.agents.actor import AgentActor
 from actors.agents.messages import AGENT, AgentsSilenced
+from actors.agents.waiting_chats import RunsWaiting
 from actors.banks.actor import BankActor
 from actors.banks.messages import BANK
 from actors.banks.resident import Residents
@@ -133,7 +134,9 @@ KINDS: dict[str, Callable[["Core"], Kind]] = {
     KEY_QUOTA: lambda core: Kind(
         lambda key: KeyQuotaActor(key, core.store, core.clock, core.outbox), holds_users=False
     ),
-    AGENT: lambda core: Kind(lambda key: AgentActor(key, core.store, core.clock, core.engine, core.outbox)),
+    AGENT: lambda core: Kind(
+        lambda key: AgentActor(key, core.store, core.clock, core.engine, core.outbox, core.runs_waiting)
+    ),
     DOMAIN: lambda core: Kind(
         lambda key: DomainActor(key, core.store, core.clock, core.engine, core.feed, core.zone_replies),
         holds_agents=True,
@@ -190,6 +193,7 @@ class Core:
         self.open_streams = OpenStreams()
         self.hearers = OpenStreams()
         """Those who hear a run, which a stop of the gateway lets go on, and no limit counts."""
+        self.runs_waiting: RunsWaiting = {}
         self.zone_replies = RepliesUnderWay(store)
         self.outbound = options.webhooks.outbound
         self.tool_servers = ToolServers(options.tools, sealer, self.outbound)

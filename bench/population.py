@@ -60,7 +60,7 @@ async def opened(
     """Open a store with a directory over it; actors are passivated only if it is `sweeping`."""
     store, engine, outbox = await SqliteStore.open(path), RecallEngine(), Outbox(system_clock)
     factories: dict[str, Callable[[str], AgentActor | MinimalActor]] = {
-        "agent": lambda key: AgentActor(key, store, system_clock, engine, outbox),
+        "agent": lambda key: AgentActor(key, store, system_clock, engine, outbox, {}),
         "minimal": lambda key: MinimalActor(key, store),
     }
     directory = LocalDirectory(

@@ -37,6 +37,7 @@ from actors.agents.messages import (
 from actors.agents.private_chats import EngineEnded, PrivateChats
 from actors.agents.records import agent_record, shown_state
 from actors.agents.silence import silence_of
+from actors.agents.waiting_chats import RunsWaiting
 from actors.conversations.conversation import ChatSent
 from actors.conversations.place import Binding
 from actors.engines.turn import Engine, Persona
@@ -70,14 +71,15 @@ class AgentActor(DurableActor):
         "_links",
         "_outbox",
         "_record",
+        "_runs_waiting",
         "agent",
         "messages",
         "persona",
     )
 
-    def __init__(self, key: str, store: Store, clock: Clock, engine: Engine, outbox: Outbox) -> None:
+    def __init__(self, key: str, store: Store, clock: Clock, engine: Engine, outbox: Outbox, runs: RunsWaiting) -> None:
         super().__init__(key, store)
-        self._clock, self._engine, self._outbox = clock, engine, outbox
+        self._clock, self._engine, self._outbox, self._runs_waiting = clock, engine, outbox, runs
         self.agent: AgentRow | None = None
         self.persona = Persona("", "", "", "")
         self._record: Record = {}
@@ -258,7 +260,7 @@ class AgentActor(DurableActor):
         return None if self._chats is None else self._chats.cancel(message)
 
     def _begin_chats(self) -> PrivateChats:
-        self._chats = PrivateChats(self, self._engine, self._clock)
+        self._chats = PrivateChats(self, self._engine, self._clock, self._runs_waiting)
         return self._chats
 
     @handles(ConversationLoaded)
@@ -313,8 +315,7 @@ class AgentActor(DurableActor):
 
     async def on_end(self) -> None:
         """Stop the engines and fail the chats that still wait."""
-        chats = self._chats
-        if chats is not None:
+        if (chats := self._chats) is not None:
             chats.stop()
             if chats.any_under_way:
                 chats.refuse(await silence_of(self.store, self.key))

@@ -41,14 +41,14 @@ class KeyedRuns:
         # the answers of ended chats without a conversation, because the store has none of them
         self._unstored = Remembered[UnstoredAnswer](clock, JUST_ENDED_MS)
 
-    def join(self, user_id: str, key: RunKey) -> AsyncFuture[ChatSent] | RanBefore | None:
-        """Return the answer of the chat that has this key, or where to find it; None if none has it."""
+    def join(self, user_id: str, key: RunKey) -> Chat | RanBefore | None:
+        """Return the chat under way that has this key, or where to find it; None if none has it."""
         if key.latest:
             return None
         chat = self._under_way.get(key.digest)
         if chat is not None and chat.key is not None:
             if chat.key.fingerprint == key.fingerprint:
-                return chat.answer
+                return chat
             return RanBefore(chat.message_id, other_request=True)
         ended = self._ended.get(key.digest)
         if ended is None or ended.at < self._clock() - JUST_ENDED_MS:

@@ -15,7 +15,6 @@ from actors.agents.host import AgentHost
 from actors.agents.keyed_runs import KeyedRuns
 from actors.agents.messages import (
     CancelRun,
-    HistoryMoved,
     RanBefore,
     SendChat,
     no_such_agent,
@@ -24,9 +23,10 @@ from actors.agents.messages import (
     user_gone,
 )
 from actors.agents.runs_under_way import RunsUnderWay, RunUnderWay
+from actors.agents.waiting_chats import RunsWaiting, WaitingChats, refusal_at
 from actors.conversations.conversation import WAITING_LIMIT, Chat, ChatSent, Conversation, new_message
 from actors.conversations.ids import reply_of, run_of
-from actors.conversations.place import Binding, ChatPlace
+from actors.conversations.place import Binding
 from actors.conversations.stored import censored_meanwhile, in_sight, is_seen, unless_censored
 from actors.engines.answering import EngineRunner, Outcome, Unfinished
 from actors.engines.message import Utterance
@@ -58,15 +58,16 @@ class PrivateChats:
     streaming engine always works in a task: the message is stored first, the reply when it is complete.
     """
 
-    __slots__ = ("_clock", "_conversations", "_engine", "_host", "_keyed", "_stale", "_storing", "runs")
+    __slots__ = ("_clock", "_conversations", "_engine", "_host", "_keyed", "_stale", "_storing", "_waiting", "runs")
 
-    def __init__(self, host: AgentHost, engine: Engine, clock: Clock) -> None:
+    def __init__(self, host: AgentHost, engine: Engine, clock: Clock, runs_waiting: RunsWaiting) -> None:
         self._host, self._clock = host, clock
         self._engine = EngineRunner(engine, host.actor_urn)
         self._conversations = ConversationsInUse(host, self._engine, clock)
         self._keyed: KeyedRuns | None = None  # from the first chat with a key on
         self._storing = ChatStoring(host)
         self.runs = RunsUnderWay()
+        self._waiting = WaitingChats(host, self.runs, runs_waiting, clock)
         self._stale = False  # messages were removed, so the actor is loaded again once no chat is under way
 
     def send(self, agent: AgentRow, message: SendChat) -> AsyncFuture[ChatSent] | RanBefore:
@@ -79,6 +80,9 @@ class PrivateChats:
         if key is not None:
             keyed = self._keyed = self._keyed or KeyedRuns(self._clock)
             joined = keyed.join(message.viewer_id, key)
+            if isinstance(joined, Chat):
+                self._waiting.join(joined, self._host.begun)
+                return joined.answer
             if joined is not None:
                 return joined
         conversation = self._conversations.of(agent, message)
@@ -107,8 +111,7 @@ class PrivateChats:
         if conversation.loaded and not conversation.at_work:
             self._begin(agent, conversation, chat)
         else:
-            conversation.waiting += (chat,)
-            self.runs.of(conversation.user_id, chat)
+            self._waiting.add(conversation, chat)
         return chat.answer
 
     def bound(self, message: FindBound) -> Binding:
@@ -171,6 +174,7 @@ class PrivateChats:
             conversation.take(self._host.store, *stored, message.newest)
         conversation.loaded = True
         self._go_on(conversation)
+        self._waiting.tell(conversation)
 
     # answering
 
@@ -187,7 +191,8 @@ class PrivateChats:
 
     def _begin(self, agent: AgentRow, conversation: Conversation, chat: Chat) -> None:
         place = chat.place
-        if place is not None and not self._is_at(conversation, place, chat):
+        if place is not None and (refused := refusal_at(conversation, place)) is not None:
+            self._host.defer(chat.answer, None, refused)
             return
         if conversation.id is None:
             conversation.number_as(new_number())
@@ -211,16 +216,6 @@ class PrivateChats:
             run.said, run.task = said, self._engine.in_background(self._finish(outcome, conversation, chat, said))
         else:
             self._conclude(agent, conversation, chat, said, outcome)
-
-    def _is_at(self, conversation: Conversation, place: ChatPlace, chat: Chat) -> bool:
-        """Return whether a chat may go on in a conversation as it is now; if not, fail the chat."""
-        if place.is_default and conversation.id != place.number:  # another one is the default by now
-            self._host.defer(chat.answer, None, no_such_conversation())
-        elif place.last_seq not in (None, conversation.last_seq):
-            self._host.defer(chat.answer, None, HistoryMoved("The conversation has gone on meanwhile; read it again."))
-        else:
-            return True
-        return False
 
     async def _finish(self, unfinished: Unfinished, conversation: Conversation, chat: Chat, said: Utterance) -> None:
         outcome = await unless_censored(self._host.store, await self._engine.finish(unfinished), chat.memories)
@@ -292,7 +287,7 @@ class PrivateChats:
         return new_message(self._host.key, "agent", agent.name, text, seq, self._clock(), sources, id, mark)
 
     def cancel(self, message: CancelRun) -> AsyncFuture[None] | None:
-        """End a run early; return a future that resolves when it has ended, None if it has."""
+        """End a run early; return a future that resolves when it has ended, None if it has, or ends at its turn."""
         run, found = self.runs.get(message.message_id), self._conversations.under_way(message.message_id)
         if run is None or run.user_id != message.viewer_id:
             return None
@@ -301,7 +296,9 @@ class PrivateChats:
         conversation, chat = found
         if conversation.at_work is not chat:
             run.cancelled = True
-            if chat.resumes is not None and conversation.loaded:  # else at its turn, because the order decides its seq
+            if chat.resumes is None:  # it is stored at its turn, because the order decides its seq
+                return None
+            if conversation.loaded:
                 conversation.waiting = tuple([other for other in conversation.waiting if other is not chat])
                 self._storing.cancelled(conversation, chat, chat.resumes, is_stored=True)
         elif self._engine.streams:

@@ -33,9 +33,11 @@ async def add(call: Call, task: TaskView, id: str | None, target: PushTarget, *,
         tell: whether the end of the task is to be told even if it is over.
 
     Raises:
-        StateConflict: the task has too many.
+        StateConflict: the task has too many, or waits for its turn.
         NotFound: the conversation was destroyed meanwhile.
     """
+    if not task.message.seq:
+        raise StateConflict("The task waits for its turn, so it takes no push notification config yet; add it later.")
     core, message_id = call.core, task.message.id
     packed = target.packed()
     id = id or hashlib.sha256(packed).hexdigest()[:32]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Coroutine
 from typing import Any, Literal, NamedTuple
 
+from msgspec import structs
+
 from actors.agents.messages import AGENT, CancelRun, HearRun, RunError, RunHeard, nothing_said
 from actors.agents.silence import silence_of
-from actors.calls.call import Call
+from actors.calls.call import Call, Elsewhere
 from actors.calls.hearing import hearing
 from actors.conversations.ids import conversation_id, message_of, run_of
 from actors.conversations.place import RunKey
@@ -69,8 +71,9 @@ async def read_run(call: Call, run_id: str) -> Run:
 
     Raises:
         NotFound: there is no such run, or it is another user's.
+        Elsewhere: the store has no such run, and only another node knows whether one waits for its turn.
     """
-    run = await _stored(call, run_id)
+    run = await _found(call, run_id)
     return run if run.state != "working" else await _as_the_agent_knows(call, run)
 
 
@@ -109,6 +112,7 @@ async def follow_run(call: Call, run_id: str, after: int = 0) -> AsyncIterator[R
 
     Raises:
         NotFound: there is no such run, or it is another user's.
+        Elsewhere: see `read_run`.
         InvalidCredential: the caller's session or API key has ended.
         ServiceError: the agent can't be reached; following may go on later.
     """
@@ -118,7 +122,7 @@ async def follow_run(call: Call, run_id: str, after: int = 0) -> AsyncIterator[R
 
 
 async def _followed(call: Call, run_id: str, after: int, hearer: Hearer) -> AsyncIterator[RunPiece | Run]:
-    run = await _stored(call, run_id)
+    run = await _found(call, run_id)
     if run.state == "working":  # an end of the credential from here on is told
         await call.ask(call.user.kind, call.user.credential_id, ReadSession())
     while run.state == "working":
@@ -163,6 +167,32 @@ class _Cancelled(NamedTuple):
 
 def _hear(call: Call, run: Run, after: int, wait_s: float) -> Coroutine[Any, Any, RunHeard]:
     return call.ask(AGENT, run.agent_id, HearRun(call.user.user_id, run.message.id, after, wait_s))
+
+
+async def _found(call: Call, run_id: str) -> Run:
+    """Read a run as the store knows it, or as its agent's node does while it waits for its turn.
+
+    Raises:
+        NotFound: there is no such run, or it is another user's.
+        Elsewhere: the store has no such run, and another node has its agent.
+    """
+    try:
+        return await _stored(call, run_id)
+    except NotFound:
+        message_id = message_of(run_id)
+        if message_id is None:
+            raise
+        waiting = call.core.runs_waiting.get(message_id)
+        if waiting is None and not call.core.directory.serves(message_id):
+            raise Elsewhere(message_id, call) from None
+        if waiting is None or waiting.user_id != call.user.user_id:
+            raise
+    call.require_in_scope("agents", waiting.agent_id)
+    said, name = waiting.told.message, waiting.told.conversation or ""
+    if not waiting.run.cancelled:
+        return Run(run_id, name, waiting.agent_id, "working", said)
+    said = structs.replace(said, mark="cancelled")
+    return Run(run_id, name, waiting.agent_id, "cancelled", said, error=_of(nothing_said()))
 
 
 async def _stored(call: Call, run_id: str) -> Run:

@@ -48,13 +48,15 @@ async def task_of(call: Call, agent_id: str, run_id: str) -> TaskView:
 
     Raises:
         NotFound: there is no such run of the caller's with this agent.
+        Elsewhere: see `read_run`.
     """
     run = await read_run(call, run_id)
     number = number_of(run.conversation)
     if run.agent_id != agent_id or number is None:
         raise NotFound("There is no such task of yours with this agent.")
     ((context, message_id),) = await call.core.store.fetch(tasks.client_ids(number, run.message.id))
-    error = run.error and run.error.note
+    error, waiting = run.error and run.error.note, call.core.runs_waiting.get(run.message.id)
+    message_id = message_id or (waiting and waiting.shown) or None
     return TaskView(run.id, number, context or run.conversation, run.state, run.message, run.reply, error, message_id)
 
 

@@ -46,11 +46,15 @@ class ChatSent(Struct, frozen=True):
 
 
 class RunBegun(Struct, frozen=True):
-    """A chat whose user's message is durable, before the first piece of the reply."""
+    """A chat whose user's message is durable, before the first piece of the reply.
+
+    `waits`: the chat waits for its turn, so the message has no seq and is not stored yet; it is told again when it is.
+    """
 
     run: str
     message: Utterance
     conversation: str | None
+    waits: bool = False
 
 
 class Chat(Struct, frozen=True):

@@ -45,7 +45,8 @@ Progress = Callable[[str], None]
 class MessageContext:
     """Context sent beside a message: the channels for partial answers and the receipt to commit with it.
 
-    `begun` is called once, before the first piece, with what is known of the answer by then.
+    `begun` is called before the first piece with what is known of the answer by then, and if the message has to wait,
+    also when that begins.
     """
 
     __slots__ = ("begun", "progress", "receipt")

@@ -86,7 +86,10 @@ class Sending:
         self._asked = asked
         self._sent = sent
         self._streams = streams
-        self._begun: asyncio.Future[RunBegun] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        self._run: RunBegun | None = None
+        self._begun: asyncio.Future[None] = loop.create_future()  # the message is stored, or waits for its turn
+        self._is_stored: asyncio.Future[None] = loop.create_future()
         self._pieces = 0
         self._key = RunKey(
             key_digest(asked.call.user.user_id, "a2a", asked.agent.id, sent.message_id),
@@ -124,7 +127,13 @@ class Sending:
         talking = work.begin(talk(alone, self._asked.agent.id, self._saying()))
         try:
             await asyncio.wait({talking, self._begun}, return_when=asyncio.FIRST_COMPLETED)
-            if self._begun.done():
+            if returns and self._begun.done() and not (self._is_stored.done() or talking.done()):
+                if self._sent.push is not None:
+                    work.abandon(work.begin(self._keep_push_once_stored(talking)))
+                work.abandon(talking)
+                return self._begun_view
+            await asyncio.wait({talking, self._is_stored}, return_when=asyncio.FIRST_COMPLETED)
+            if self._is_stored.done():
                 await self._keep_push(self._begun_view)
                 if returns and not talking.done():
                     work.abandon(talking)
@@ -149,8 +158,12 @@ class Sending:
         )
 
     def _begin(self, begun: RunBegun) -> None:
-        if not self._begun.done():
-            self._begun.set_result(begun)
+        self._run = begun
+        if not (begun.waits or self._is_stored.done()):
+            self._is_stored.set_result(None)
+        if self._begun.done():
+            return
+        self._begun.set_result(None)
         if self._streams:
             self._asked.send({"task": tasks.task(self._begun_view, self._sent.history_length)})
 
@@ -162,7 +175,8 @@ class Sending:
     @property
     def _begun_view(self) -> TaskView:
         """The task at its beginning."""
-        begun = self._begun.result()
+        begun = self._run
+        assert begun is not None
         conversation = begun.conversation or ""
         context = self._sent.context_id or conversation
         return TaskView(
@@ -171,7 +185,7 @@ class Sending:
 
     async def _ended(self, talked: Talked) -> TaskView:
         state = "cancelled" if talked.reply.mark == "cancelled" else "completed"
-        if self._begun.done():
+        if self._is_stored.done():
             return self._told(self._begun_view._replace(state=state, reply=talked.reply))
         view = await self._asked.task(talked.run)  # a repeat, which has waited for the first one
         await self._keep_push(view)
@@ -191,9 +205,14 @@ class Sending:
         if isinstance(error, NoSuchConversation):  # the erasing may not be committed yet, so the task can't be read
             raise TaskNotFound("The task is gone with its conversation.") from None
         begun = self._begun_view
-        now = await self._asked.task(begun.id)
+        try:
+            now = await self._asked.task(begun.id)
+        except TaskNotFound:  # refused when its turn came, so nothing is stored
+            raise error from None
         if not now.ended:
             raise error
+        if not self._is_stored.done():  # cancelled while it waited, and stored at its turn
+            await self._keep_push(now)
         note = error.note if now.state == "failed" else None
         return self._told(begun._replace(state=now.state, reply=now.reply, error=note))
 
@@ -206,6 +225,10 @@ class Sending:
         for event in tasks.last_events(view, self._pieces):
             self._asked.send(event)
         return view
+
+    async def _keep_push_once_stored(self, talking: asyncio.Task[Talked]) -> None:
+        await asyncio.wait({talking, self._is_stored}, return_when=asyncio.FIRST_COMPLETED)
+        await self._keep_push(await self._asked.task(self._begun_view.id))
 
     async def _keep_push(self, view: TaskView) -> None:
         push = self._sent.push

@@ -66,7 +66,8 @@ async def run_agent(request: RouteCall) -> RouteReply:
     async with turn_to_say(call, name) as said:
 
         def begun(run: RunBegun) -> None:
-            said()
+            if not run.waits:
+                said()
             events.begun(run)
 
         call.stream_to(events.piece, begun)

@@ -32,11 +32,15 @@ class RunEvents:
         self._stream = stream
         self._asked = asked
         self._reply_id = ""
+        self._has_started = False
         self._speaks = False
 
     def begun(self, begun: RunBegun) -> None:
-        """Tell that the user's message is stored."""
-        self._begin(begun.run, begun.conversation, reply_of(begun.message.id))
+        """Tell that the user's message is stored; while it waits for its turn, only open the stream."""
+        if begun.waits:
+            self._open(begun.run, begun.conversation)
+        else:
+            self._begin(begun.run, begun.conversation, reply_of(begun.message.id))
 
     def piece(self, text: str) -> None:
         """Pass a piece of the reply on."""
@@ -50,7 +54,7 @@ class RunEvents:
     def end(self, talked: Talked) -> None:
         """Tell the end; a run that was joined is told whole."""
         reply = talked.reply
-        if not self._stream.begun:
+        if not self._has_started:
             self._begin(talked.run, talked.conversation, reply.id)
         if not self._speaks:
             self.piece(reply.content)
@@ -65,6 +69,8 @@ class RunEvents:
 
     def cancelled(self) -> None:
         """Tell the end of a run that was cancelled before the agent said anything, which is no failure."""
+        if not self._has_started:
+            self._start()
         self._finish(RunFinishedCancelledOutcome())
 
     def _finish(self, outcome: RunFinishedOutcome, usage: list[TokenUsage] | None = None) -> None:
@@ -86,11 +92,18 @@ class RunEvents:
 
     def _begin(self, run: str, conversation: str | None, reply_id: str) -> None:
         self._reply_id = reply_id
+        if not self._stream.begun:
+            self._open(run, conversation)
+        self._start()
+
+    def _open(self, run: str, conversation: str | None) -> None:
         headers = {"X-Run-Id": run}
         if conversation is not None:
             headers["X-Conversation-Id"] = conversation
         self._stream.begin(headers)
-        asked = self._asked
+
+    def _start(self) -> None:
+        self._has_started, asked = True, self._asked
         self._send(
             RunStartedEvent(
                 thread_id=asked.thread_id,

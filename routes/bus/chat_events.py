@@ -58,6 +58,8 @@ async def stream_chat(
     def begun(what: Any) -> None:
         headers[RUN_ID] = what.run
         silence.begin()
+        if what.waits:  # the head and a comment, because its turn may come much later
+            progress("")
 
     whole: HttpAnswer | None = None
     code = 0

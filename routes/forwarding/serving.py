@@ -169,6 +169,8 @@ class RunServer:
         def begun(what: RunBegun) -> None:
             headers[RUN_ID] = what.run
             silence.begin()
+            if what.waits:
+                send("")
 
         def open_channels(call: Call) -> None:
             headers.update(quota_headers(call))

@@ -70,8 +70,12 @@ class StreamedAnswer:
                 raise EngineFailed(heard.error.note)
 
     def begun(self, run: RunBegun) -> None:
-        """Begin the answer, once the user's message is stored."""
-        self._begin(Heading(unique_part(run.message.id), self._model, run.message.at, run.conversation))
+        """Begin the answer once the user's message is stored; while it waits for its turn, only the stream."""
+        heading = Heading(unique_part(run.message.id), self._model, run.message.at, run.conversation)
+        if run.waits:
+            self._open(heading, lambda error: (writer := self._writing(heading)).first() + writer.failed(error))
+        else:
+            self._begin(heading)
 
     def text(self, piece: str) -> None:
         """Pass a piece of the text on."""
@@ -87,6 +91,13 @@ class StreamedAnswer:
 
     def _begin(self, heading: Heading) -> Writer:
         writer = self._writer = self._writing(heading)
-        self._stream.begin(headers_of(heading, self._replayed), failure=writer.failed)
+        self._open(heading, writer.failed)
         self._stream.send(writer.first())
         return writer
+
+    def _open(self, heading: Heading, failure: Callable[[ServiceError], bytes]) -> None:
+        """Send the head, unless it was sent when the message began to wait; `failure` writes an error at the end."""
+        if self._stream.begun:
+            self._stream.failure = failure
+        else:
+            self._stream.begin(headers_of(heading, self._replayed), failure=failure)

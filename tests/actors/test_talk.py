@@ -478,6 +478,65 @@ async def test_an_instant_reply_and_a_repeat_tell_the_same(room: Room):
         assert told == [RunBegun(talked.run, talked.message, talked.conversation), talked.reply.content]
 
 
+async def test_a_chat_that_waits_tells_so_and_once_more_when_it_is_stored(scripted: Room, gate: Gate):
+    first = asyncio.create_task(scripted.say(f"wait:{gate} say:one", client_id="mine"))
+    await gate.reached()
+    told: list[RunBegun | str] = []
+    call = scripted.call()
+    call.stream_to(told.append, told.append)
+    saying = Saying("say:two", client_id="mine", key=KEY)
+    second = asyncio.create_task(talk(call, scripted.agent, saying))
+    joined: list[RunBegun | str] = []
+    joining = scripted.call()
+    joining.stream_to(joined.append, joined.append)
+    third = asyncio.create_task(talk(joining, scripted.agent, saying))
+    async with asyncio.timeout(30):
+        while not joined:
+            await asyncio.sleep(0.01)
+    gate.open()
+    talked = await second
+    assert (await third).run == talked.run
+    assert len((await first).reply.content) == 3
+    waits, *rest = told
+    assert isinstance(waits, RunBegun)
+    assert (waits.run, waits.conversation, waits.waits) == (talked.run, talked.conversation, True)
+    assert (waits.message.content, waits.message.seq, talked.message.seq) == ("say:two", 0, 3)
+    assert (joined, rest) == ([waits], [RunBegun(talked.run, talked.message, talked.conversation), "two"])
+    assert not scripted.core.runs_waiting
+
+
+async def test_of_two_chats_in_a_conversation_that_is_read_first_the_second_is_told_to_wait(tmp_path: Path, gate: Gate):
+    async with open_core(tmp_path / "data", engine=ScriptedEngine()) as core:
+        room = await furnished(core)
+        conversation = (await room.say("say:one")).conversation
+    async with open_core(tmp_path / "data", engine=ScriptedEngine()) as core:
+        room = room._replace(core=core)
+        told: list[list[RunBegun | str]] = [[], []]
+        chats: list[asyncio.Task[Talked]] = []
+        for heard in told:
+            call = room.call()
+            call.stream_to(heard.append, heard.append)
+            saying = Saying(f"wait:{gate} say:on", conversation=conversation)
+            chats.append(asyncio.create_task(talk(call, room.agent, saying)))
+        async with asyncio.timeout(30):
+            while not all(told):
+                await asyncio.sleep(0.01)
+        assert sorted(isinstance(one[0], RunBegun) and one[0].waits for one in told) == [False, True]
+        gate.open()
+        await asyncio.gather(*chats)
+
+
+async def test_what_may_only_follow_a_message_does_not_wait_behind_another_one(scripted: Room, gate: Gate):
+    first = await scripted.say("say:one")
+    working = asyncio.create_task(scripted.say(f"wait:{gate} say:two", earlier=history(first), matches=True))
+    await gate.reached()
+    async with asyncio.timeout(30):
+        branch = await scripted.say("say:other", earlier=history(first), matches=True)
+    assert branch.conversation != first.conversation
+    gate.open()
+    assert (await working).conversation == first.conversation
+
+
 class Stubborn:
     """An engine that says one more thing when it is stopped."""
 

@@ -207,6 +207,26 @@ async def test_a_kill_loses_no_notification(authority: Authority, receiver: Rece
         assert (update.task_id, update.status.state) == (task.id, pb.TASK_STATE_FAILED)
 
 
+@pytest.mark.parametrize("cancels", [False, True])
+async def test_the_end_of_a_task_that_has_waited_for_its_turn_is_told(
+    owner: Client, receiver: Receiver, gate: Gate, unique: str, cancels: bool
+):
+    async with talking(owner, f"{unique}-agent", BINDINGS[0]) as talker:
+        await talker.say(f"wait:{gate} say:One", context="c", return_immediately=True)
+        await gate.reached()
+        pushed = config(receiver.url)
+        more = {"return_immediately": True, "task_push_notification_config": pushed}
+        task = await talker.say("say:Two", context="c", **more)
+        with pytest.raises(Exception, match="waits for its turn"):
+            await talker.sdk.create_task_push_notification_config(config(receiver.url, task_id=task.id))
+        if cancels:
+            await talker.sdk.cancel_task(pb.CancelTaskRequest(id=task.id))
+        gate.open()
+        update = told((await receiver.got(1))[0])
+        state = pb.TASK_STATE_CANCELED if cancels else pb.TASK_STATE_COMPLETED
+        assert (update.task_id, update.status.state) == (task.id, state)
+
+
 async def test_the_task_of_a_destroyed_agent_is_told_as_failed(
     owner: Client, receiver: Receiver, gate: Gate, unique: str
 ):

@@ -123,6 +123,36 @@ async def test_a_client_may_return_at_once_and_read_the_task_later(asker: Talker
     assert (await asker.task(task.id)).artifacts[0].parts[0].text == "Done"
 
 
+async def test_a_task_that_waits_for_its_turn_is_returned_at_once_read_and_cancelled(
+    asker: Talker, talker: Talker, gate: Gate
+):
+    first = await asker.say(f"wait:{gate} say:One", context="c", return_immediately=True)
+    await gate.reached()
+    task = await asker.say("say:Two", id="m-2", context="c", return_immediately=True)
+    assert (task.status.state, task.context_id) == (pb.TASK_STATE_WORKING, "c")
+    assert (await asker.say("say:Two", id="m-2", context="c", return_immediately=True)).id == task.id
+    assert await asker.task(task.id) == task
+    events: list[pb.StreamResponse] = []
+    streamed = pb.SendMessageRequest(message=said("say:Three", id="m-3", context_id="c"))
+    streaming = asyncio.create_task(hear(talker.sdk.send_message(streamed), events))
+    await until(events, 1)
+    assert (await asker.task(events[0].task.id)) == events[0].task
+    cancelled = await asker.sdk.cancel_task(pb.CancelTaskRequest(id=task.id))
+    assert (cancelled.id, cancelled.status.state) == (task.id, pb.TASK_STATE_CANCELED)
+    with pytest.raises(TaskNotCancelableError):
+        await asker.sdk.cancel_task(pb.CancelTaskRequest(id=task.id))
+    gate.open()
+    await streaming
+    assert states(events) == ["task", "artifact_update", "artifact_update", "TASK_STATE_COMPLETED"]
+    assert text_of(events) == "Three"
+    listed = (await asker.sdk.list_tasks(pb.ListTasksRequest(context_id="c"))).tasks
+    assert {one.id: pb.TaskState.Name(one.status.state) for one in listed} == {
+        first.id: "TASK_STATE_COMPLETED",
+        task.id: "TASK_STATE_CANCELED",
+        events[0].task.id: "TASK_STATE_COMPLETED",
+    }
+
+
 async def test_a_repeat_joins_the_task_that_is_under_way(talker: Talker, asker: Talker, gate: Gate):
     text = f"wait:{gate} say:Done"
     task = await asker.say(text, id="m-1", return_immediately=True)

@@ -79,6 +79,29 @@ async def test_a_run_is_cancelled_through_each_node(entries: Entries, tmp_path: 
     assert len(log) == 3, "one row for each run, none for repeats"
 
 
+async def test_a_run_that_waits_for_its_turn_is_told_read_and_cancelled_through_each_node(
+    entries: Entries, tmp_path: Path
+):
+    guest = await guest_of_an_agent(entries)
+    for number, client in enumerate(guest.through):
+        gate = Gate(tmp_path / f"gate{number}")
+        async with chatting(guest.through[0], f"wait:{gate} say:one") as first:
+            await gate.reached()
+            async with chatting(client, "say:two") as second:
+                assert [(await run_of(other, second.run))["state"] for other in guest.through] == ["working"] * 3
+                async with AsyncExitStack() as stack:
+                    streams = [await stack.enter_async_context(followed(other, second.run)) for other in guest.through]
+                    other = guest.through[(number + 1) % 3]
+                    run = (await cancelled(other, second.run)).body
+                    assert (run["state"], run["message"]["content"]) == ("cancelled", "say:two")
+                    gate.open()
+                    assert [[event.data async for event in stream] for stream in streams] == [[run["error"]]] * 3
+                assert [event.data for event in await second.rest()] == [run["error"]]
+            await first.rest()
+        unknown = f"/api/runs/{second.run[:-8]}000000{second.run[-2:]}"
+        assert [(await other.request("GET", unknown)).http for other in guest.through] == [404] * 3
+
+
 async def test_followers_see_the_end_of_a_run_whose_node_died(nodes: Nodes, entries: Entries, tmp_path: Path):
     guest = await guest_of_an_agent(entries)
     client = guest.through[1]
