@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from actors.engines.options import EngineOptions
-from routes.openai_api.members import Members, checked_text, members, wrong_type
+from routes.openai_api.members import Members, checked_text, members, missing, wrong_type
 from routes.openai_api.refusals import BadRequest, unsupported
 
 MAX_ID = 200
@@ -17,6 +17,7 @@ MAX_PAIR_VALUE = 512
 
 MAX_STOPS = 4
 MAX_TOOLS = 128
+_ALLOWED = "allowed_tools"
 _MAX_SEED = 2**63 - 1
 _MAX_TOKENS = 2**31 - 1
 
@@ -25,17 +26,18 @@ def engine_options(
     body: Members,
     instructions: tuple[str, ...],
     max_tokens: int | None,
-    tools: tuple[Mapping[str, Any], ...],
     response_format: Mapping[str, Any] | None,
+    *,
+    nested: bool,
 ) -> EngineOptions:
-    """Return what a request of either API asks of the engine.
+    """Return what a request of either API asks of the engine; `nested` as for `offered_tools`.
 
     Raises:
         BadRequest: a member is wrong, or a tool is required.
     """
     return EngineOptions(
         instructions=instructions,
-        tools=tools,
+        tools=_allowed_tools(body, nested),
         tool_choice="none" if _no_tools(body) else "auto",
         stop=_stops(body),
         max_tokens=max_tokens,
@@ -116,10 +118,7 @@ def offered_tools(body: Members, nested: bool) -> tuple[Mapping[str, Any], ...]:
         tool = members(value, f"tools[{at}]")
         if tool.required_text("type") != "function":
             continue
-        function = tool.mapping("function") if nested else tool
-        if function is None:
-            raise wrong_type(tool.path("function"), "an object")
-        tools.append({"type": "function", "function": _described(function)})
+        tools.append({"type": "function", "function": _described(_function_of(tool, nested))})
     return tuple(tools)
 
 
@@ -176,6 +175,53 @@ def metadata_of(body: Members) -> dict[str, Any]:
     }
 
 
+def _allowed_tools(body: Members, nested: bool) -> tuple[Mapping[str, Any], ...]:
+    """Return the offered functions that the model may call: all of them, unless `tool_choice` lists some.
+
+    Raises:
+        BadRequest: a member is wrong, a function that is not offered is listed, or one of the listed must be called.
+    """
+    tools, choice = offered_tools(body, nested), body.any("tool_choice")
+    if not isinstance(choice, dict):
+        return tools
+    sent = members(choice, "tool_choice")
+    if sent.any("type") != _ALLOWED:
+        return tools
+    allowed = sent.mapping(_ALLOWED) if nested else sent
+    if allowed is None:
+        raise missing(sent.path(_ALLOWED))
+    mode, listed = allowed.required_text("mode"), allowed.items("tools")
+    if mode == "required":
+        raise _no_requirement("tool_choice")
+    if mode != "auto":
+        raise BadRequest(f"Invalid value of {allowed.path('mode')}: send auto.", allowed.path("mode"))
+    if listed is None:
+        raise missing(allowed.path("tools"))
+    offered, wanted = {tool["function"]["name"] for tool in tools}, set[str]()
+    for at, value in enumerate(listed):
+        tool = members(value, f"{allowed.path('tools')}[{at}]")
+        if tool.required_text("type") != "function":
+            continue
+        function = _function_of(tool, nested)
+        name = function.required_text("name")
+        if name not in offered:
+            path = function.path("name")
+            raise BadRequest(f"Invalid value of {path}: list only functions that stand in tools.", path)
+        wanted.add(name)
+    return tuple([tool for tool in tools if tool["function"]["name"] in wanted])
+
+
+def _function_of(tool: Members, nested: bool) -> Members:
+    function = tool.mapping("function") if nested else tool
+    if function is None:
+        raise wrong_type(tool.path("function"), "an object")
+    return function
+
+
+def _no_requirement(param: str) -> BadRequest:
+    return unsupported(param, "agents can't be made to call a tool; send auto or none.")
+
+
 def _no_tools(body: Members) -> bool:
     """Return whether the model may call none of the client's functions.
 
@@ -186,13 +232,10 @@ def _no_tools(body: Members) -> bool:
     if choices == (None, None):
         return False
     for name, choice in zip(("tool_choice", "function_call"), choices, strict=True):
-        allowed = members(choice, name) if isinstance(choice, dict) else None
-        if allowed is not None and allowed.any("type") == "allowed_tools":
-            mode = (allowed.mapping("allowed_tools") or allowed).any("mode")
-            if mode != "required":
-                continue
+        if name == "tool_choice" and isinstance(choice, dict) and members(choice, name).any("type") == _ALLOWED:
+            continue
         if choice not in (None, "auto", "none"):
-            raise unsupported(name, "agents can't be made to call a tool; send auto or none.")
+            raise _no_requirement(name)
     return "none" in choices
 
 

@@ -111,10 +111,9 @@ def _with_options(asked: Asked, body: Members) -> Asked:
             raise unsupported(member, "chat completions name a conversation by metadata.conversation_id.")
     stream, include_usage = stream_of(body)
     limit = token_limit(body, "max_completion_tokens", "max_tokens")
-    tools = offered_tools(body, nested=True)
     return structs.replace(
         asked,
-        options=engine_options(body, asked.options.instructions, limit, tools, _chat_format(body)),
+        options=engine_options(body, asked.options.instructions, limit, _chat_format(body), nested=True),
         scope=end_user(body),
         stream=stream,
         include_usage=include_usage,
@@ -146,15 +145,14 @@ def read_response(sent: Mapping[str, Any], header: str | None) -> Steps[Asked]:
     if named is None:
         named, param = _by_metadata_or_header(model, metadata, header)
     _require_stored(once, named, param)
-    tools = offered_tools(body, nested=False)
-    text_format = _response_format(body)
+    limit, text_format = token_limit(body, "max_output_tokens"), _response_format(body)
     return Asked(
         model,
         agent_of(model),
         once,
         dialogue.said,
         dialogue.earlier,
-        engine_options(body, dialogue.instructions, token_limit(body, "max_output_tokens"), tools, text_format),
+        engine_options(body, dialogue.instructions, limit, text_format, nested=False),
         end_user(body),
         named,
         param,

@@ -140,11 +140,58 @@ def test_options_go_to_the_engine() -> None:
     )
 
 
-def test_allowed_tools_are_an_offer_unless_they_are_required() -> None:
-    assert chat(tool_choice={"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": []}}) == chat()
+def test_only_the_allowed_tools_are_offered() -> None:
+    hide: Any = {"type": "function", "function": {"name": "hide"}}
+    for listed, offered in (([FUNCTION], (FUNCTION,)), ([{"type": "web_search"}], ()), ([hide, FUNCTION], ...)):
+        allowed = {"mode": "auto", "tools": listed}
+        asked = chat(tools=[FUNCTION, hide], tool_choice={"type": "allowed_tools", "allowed_tools": allowed})
+        assert asked.options.tools == ((FUNCTION, hide) if offered is ... else offered)
+        assert asked.options.tool_choice == "auto"
+    choice = {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "look"}]}
+    same = response(tools=[FLAT, {"type": "function", "name": "hide"}], tool_choice=choice)
+    assert same.options.tools == (FUNCTION,)
+    assert same.echoed["tool_choice"] == choice
+    assert [tool["name"] for tool in same.echoed["tools"]] == ["look", "hide"]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "param", "code"),
+    [
+        ({"mode": "required", "tools": [FUNCTION]}, "", "unsupported_parameter"),
+        ({"tools": [FUNCTION]}, ".mode", "missing_required_parameter"),
+        ({"mode": "any", "tools": [FUNCTION]}, ".mode", "invalid_value"),
+        ({"mode": 1, "tools": [FUNCTION]}, ".mode", "invalid_type"),
+        ({"mode": "auto"}, ".tools", "missing_required_parameter"),
+        ({"mode": "auto", "tools": {}}, ".tools", "invalid_type"),
+        ({"mode": "auto", "tools": [{}]}, ".tools[0].type", "missing_required_parameter"),
+        ({"mode": "auto", "tools": [{"type": "function"}]}, ".tools[0].function", "invalid_type"),
+        (
+            {"mode": "auto", "tools": [FUNCTION, {"type": "function", "function": {"name": "hide"}}]},
+            ".tools[1].function.name",
+            "invalid_value",
+        ),
+    ],
+)
+def test_wrong_allowed_tools_are_refused(allowed: Any, param: str, code: str) -> None:
     with pytest.raises(BadRequest) as refused:
-        response(tool_choice={"type": "allowed_tools", "mode": "required", "tools": [FLAT]})
-    assert refused.value.param == "tool_choice"
+        chat(tools=[FUNCTION], tool_choice={"type": "allowed_tools", "allowed_tools": allowed})
+    path = f"tool_choice.allowed_tools{param}" if param else "tool_choice"
+    assert (refused.value.param, refused.value.code) == (path, code)
+
+
+def test_allowed_tools_stand_where_the_api_has_them() -> None:
+    flat = {"type": "allowed_tools", "mode": "auto", "tools": [FUNCTION]}
+    nested = {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [FLAT]}}
+    unknown = {"type": "allowed_tools", "mode": "auto", "tools": [FLAT, {"type": "function", "name": "hide"}]}
+    for read, choice, param in (
+        (chat, flat, "tool_choice.allowed_tools"),
+        (response, nested, "tool_choice.mode"),
+        (response, unknown, "tool_choice.tools[1].name"),
+        (response, {"type": "allowed_tools", "mode": "required", "tools": [FLAT]}, "tool_choice"),
+    ):
+        with pytest.raises(BadRequest) as refused:
+            read(tools=[FUNCTION if read is chat else FLAT], tool_choice=choice)
+        assert refused.value.param == param
 
 
 def test_once_is_the_end_of_a_model_or_store_false() -> None:

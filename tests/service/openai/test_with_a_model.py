@@ -142,6 +142,21 @@ async def test_a_call_of_the_clients_function_comes_back(
     assert [item.type for item in final.output] == ["message", "function_call"]
 
 
+async def test_only_the_allowed_functions_are_offered(openai: AsyncOpenAI, agent: str, provider: Provider, unique: str):
+    text, other = f"{unique} allowed", {"name": "other", "parameters": {"type": "object", "properties": {}}}
+    provider.on(text, *[calls(("look_up", "{}")) for _ in range(2)])
+    nested: Any = {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [TOOL]}}
+    tools: Any = [{"type": "function", "function": other}, TOOL]
+    await openai.chat.completions.create(model=agent, messages=said(text), tools=tools, tool_choice=nested)
+    choice: Any = {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "look_up"}]}
+    flat: Any = [{"type": "function", **other}, FLAT]
+    response = await openai.responses.create(model=agent, input=text, tools=flat, tool_choice=choice)
+    assert response.tool_choice.model_dump() == choice  # pyright: ignore[reportAttributeAccessIssue]
+    for request in provider.asked(text):  # the owner's own tools stand before the client's
+        assert [tool["function"]["name"] for tool in request.body["tools"]][-1:] == ["look_up"]
+        assert "other" not in str(request.body["tools"])
+
+
 def one_call(id: str | None, arguments: str, *, name: str | None = "look_up", **index: int) -> bytes:
     """Write a chunk with a call, or with a piece of one."""
     return chunk(tool_calls=[{"id": id, "function": {"name": name, "arguments": arguments}, **index}])
