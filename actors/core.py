@@ -51,6 +51,7 @@ from actors.tools.catalog import ToolOptions, ToolServers
 from actors.tools.messages import TOOL_SERVER
 from actors.users.actor import UserActor
 from actors.users.attempts import PasswordAttempts
+from actors.users.held_credentials import tell_of_ended_sessions
 from actors.users.messages import USER
 from actors.users.passwords import PasswordHasher
 from actors.webhooks.attempts import SharedSender
@@ -208,6 +209,7 @@ class Core:
         end_streams(self.directory, store, self.streams, self.feed)
         for streams in (self.open_streams, self.hearers):
             self.directory.listen(CredentialsEnded, streams.credentials_ended)
+        tell_of_ended_sessions(self.directory)
         self.directory.listen(AgentsSilenced, self.zone_replies.agents_silenced)
         self.credentials = Credentials(self.directory, store)
         self.idempotency = Idempotency(store, sealer, clock)

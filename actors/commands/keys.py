@@ -64,7 +64,8 @@ async def create_key(
     stored = None if scopes is None else await _resolved(call, scopes)
     key = new_token(API_KEY)
     lives_ms = None if expires_in_days is None else expires_in_days * DAY_MS
-    return CreateKey(name, key[:PREFIX_CHARS], token_hash(key), lives_ms, stored, day_limit), key
+    session_id = call.user.credential_id
+    return CreateKey(name, key[:PREFIX_CHARS], token_hash(key), lives_ms, stored, day_limit, session_id), key
 
 
 async def _resolved(call: Call, asked: AskedScopes) -> str:

@@ -191,19 +191,19 @@ async def destroy(call: Call) -> Answer:
     """US_Destroy: remove the caller and all it owns."""
     user = await passwords.own_verified(call, call.vx.secret or "")
     call.waive_receipt()  # nobody is left to ask again, or to read the log
-    await remove(call, user.id, user.secret_hash)
+    await remove(call, user.id, user.secret_hash, call.user.credential_id)
     call.logged_off()
     return Answer()
 
 
-async def remove(call: Call, user_id: str, verified_hash: str) -> None:
-    """Remove a user and all it owns."""
+async def remove(call: Call, user_id: str, verified_hash: str, session_id: str = "") -> None:
+    """Remove a user and all it owns, by request with a session or by nobody's."""
     core = call.core
     met = tuple(await core.store.fetch(conversations.agents_met_by(user_id)))
     left: dict[str, list[str]] = {}
     for domain_id, agent in await core.store.fetch(domains.of_owner(user_id)):
         left.setdefault(domain_id, []).append(agent)
-    await call.ask(USER, user_id, DestroyUser(verified_hash, met, tuple(left)))
+    await call.ask(USER, user_id, DestroyUser(verified_hash, met, tuple(left), session_id))
     core.erasure.wake()
     await record_departures(call, left)
 

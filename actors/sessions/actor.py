@@ -140,8 +140,9 @@ class SessionActor(DurableActor):
 
     @handles(EndSession)
     def _end_session(self, message: EndSession) -> AsyncFuture[None]:
+        user_id = None if self._session is None else self._session.user_id
         self._session = None
-        over = Announced(CredentialsEnded(message.reason, (self.key,)))
+        over = Announced(CredentialsEnded(message.reason, (self.key,), user_id))
         return self.commit(credentials.delete(self.key), applied=self.retire, notices=(over,))
 
     @property

@@ -9,7 +9,6 @@ from actors.domains.messages import LOBBY
 from actors.errors import NotPermitted, StateConflict
 from actors.ids import Clock, new_id
 from actors.names import name_taken, no_such_user
-from actors.plans import daily_limit
 from actors.quotas.messages import QUOTA, PlanChanged
 from actors.runtime.actor import handles
 from actors.runtime.changes import Changes
@@ -19,7 +18,8 @@ from actors.runtime.notices import Announced, Notice, Reload, ReloadConcerning, 
 from actors.sessions.messages import KEY, SESSION, CredentialsEnded, suspended
 from actors.text import tokenizer
 from actors.users.created import new_agent, new_bank, new_domain, new_key, session_writes
-from actors.users.held_credentials import HeldCredentials
+from actors.users.events import plan_event
+from actors.users.held_credentials import HeldCredentials, other_sessions_end
 from actors.users.messages import (
     USER,
     AddToRoster,
@@ -37,6 +37,7 @@ from actors.users.messages import (
     RevokeKey,
     RevokeSessions,
     SessionOpened,
+    SessionsEnded,
     SetPlan,
     SetRole,
     SetSuspended,
@@ -136,9 +137,14 @@ class UserActor(DurableActor):
     def _read_sessions(self, _: ReadSessions) -> tuple[str, ...]:
         return self._held.stored_sessions
 
+    @handles(SessionsEnded)
+    def _sessions_ended(self, message: SessionsEnded) -> None:
+        self._held.end_sessions(message.ids)
+
     @handles(UpdateUser)
     def _update(self, message: UpdateUser) -> AsyncFuture[UserRow]:
         user = self._live
+        self._held.require(message.session_id)
         if message.secret_hash is not None and user.secret_hash == NO_PASSWORD:
             raise NotPermitted("The user of a sandbox key has no password; register with US_Create to have one.")
         self._user = user = replace(
@@ -152,20 +158,22 @@ class UserActor(DurableActor):
             return self.commit(*writes, reply=lambda: user)
         writes.append(credentials.delete_others(user.id, message.session_id))
         self._held.keep_session(message.session_id)
-        return self.commit(*writes, reply=lambda: user, notices=self._other_sessions(message.session_id))
+        return self.commit(*writes, reply=lambda: user, notices=other_sessions_end(user.id, message.session_id))
 
     @handles(RevokeSessions)
     def _revoke(self, message: RevokeSessions) -> AsyncFuture[None]:
         user = self._live
+        self._held.require(message.kept_id)
         self._held.keep_session(message.kept_id)
         return self.commit(
             credentials.delete_others(user.id, message.kept_id),
-            notices=self._other_sessions(message.kept_id),
+            notices=other_sessions_end(user.id, message.kept_id),
         )
 
     @handles(DestroyUser)
     def _destroy(self, message: DestroyUser) -> AsyncFuture[None]:
         user = self._live
+        self._held.require(message.session_id)
         if user.secret_hash != message.verified_hash:
             raise wrong_password()
         self._user = None
@@ -191,13 +199,7 @@ class UserActor(DurableActor):
         self._user = user = replace(before, plan=message.plan, plan_limit=message.limit, development_plan=False)
         if (user.plan, user.plan_limit) == (before.plan, before.plan_limit):
             return self.commit(users.update(user), reply=lambda: user)
-        data = {
-            "user_id": user.id,
-            "from": before.plan,
-            "to": user.plan,
-            "limit": daily_limit(user.plan, user.plan_limit),
-        }
-        event = self._outbox.emit(user.id, "billing.plan.changed", data)
+        event = self._outbox.emit(user.id, *plan_event(before, user))
         return self.commit(
             users.update(user),
             *event,
@@ -246,12 +248,13 @@ class UserActor(DurableActor):
             users.update(user),
             credentials.delete_sessions(user.id),
             reply=lambda: user,
-            notices=self._other_sessions(""),
+            notices=other_sessions_end(user.id, ""),
         )
 
     @handles(CreateKey)
     def _create_key(self, message: CreateKey) -> AsyncFuture[SessionRow]:
         user = self._live
+        self._held.require(message.session_id)
         key = new_key(user, message, self._clock())
         self._held.begin_key(key.id)  # a refusal means that the user is gone, and its count with it
         return self.commit_or_refuse(
@@ -330,11 +333,6 @@ class UserActor(DurableActor):
     @handles(OnRoster)
     def _on_roster(self, message: OnRoster) -> bool:
         return message.agent_id in self._roster
-
-    def _other_sessions(self, kept_id: str) -> tuple[Notice, ...]:
-        """Make the notices that end the actors and streams of the user's other sessions; those of its keys go on."""
-        over = CredentialsEnded("revoked", user_id=self.key, but_id=kept_id, sessions_only=True)
-        return ReloadConcerning(self.key, (SESSION,), but=kept_id), Announced(over)
 
     @property
     def title(self) -> str | None:

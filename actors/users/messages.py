@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from actors.errors import NotFound, WrongPassword
-from actors.runtime.mailbox import Ask
+from actors.runtime.mailbox import Ask, Tell
 from persistence.agents import AgentRow
 from persistence.banks import BankRow
 from persistence.credentials import SessionRow
@@ -45,8 +45,17 @@ class OpenSession(Ask[SessionOpened], frozen=True):
     request_id: str = ""
 
 
+class SessionsEnded(Tell, frozen=True):
+    """Sessions of the user have ended by themselves, as by a log-off."""
+
+    ids: tuple[str, ...]
+
+
 class UpdateUser(Ask[UserRow], frozen=True):
-    """Change the given members; a new password ends every session but the sender's."""
+    """Change the given members; a new password ends every session but the sender's.
+
+    Refused if the credential of `session_id`, the sender's, has ended meanwhile, as with a password that was hashed.
+    """
 
     session_id: str
     description: str | None
@@ -55,7 +64,7 @@ class UpdateUser(Ask[UserRow], frozen=True):
 
 
 class RevokeSessions(Ask[None], frozen=True):
-    """End every session of the user but one."""
+    """End every session of the user but the sender's, unless that credential has ended meanwhile."""
 
     kept_id: str
 
@@ -64,12 +73,13 @@ class DestroyUser(Ask[None], frozen=True):
     """Remove the user and all it owns, if the password has not changed since it was verified.
 
     `met_agents`: the agents it has conversations with, whose message counts change with it. `domain_ids`: the domains
-    that its agents are in.
+    that its agents are in. `session_id`: the sender's session, which must not have ended meanwhile; empty for none.
     """
 
     verified_hash: str
     met_agents: tuple[str, ...]
     domain_ids: tuple[str, ...] = ()
+    session_id: str = ""
 
 
 class SetPlan(Ask[UserRow], frozen=True):
@@ -100,7 +110,8 @@ class ResetSecret(Ask[UserRow], frozen=True):
 class CreateKey(Ask[SessionRow], frozen=True):
     """Create an API key of this user, if its plan has them; with `lives_ms` None it never expires.
 
-    `scopes` (JSON) and `day_limit` (requests) are what it may do, as `credentials.SessionRow` has them.
+    `scopes` (JSON) and `day_limit` (requests) are what it may do, as `credentials.SessionRow` has them. `session_id` is
+    the sender's session, which must not have ended meanwhile.
     """
 
     name: str
@@ -109,6 +120,7 @@ class CreateKey(Ask[SessionRow], frozen=True):
     lives_ms: int | None
     scopes: str | None = None
     day_limit: int | None = None
+    session_id: str = ""
 
 
 class RevokeKey(Ask[None], frozen=True):
