@@ -2,11 +2,12 @@
 
 import asyncio
 from collections import Counter, OrderedDict, deque
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from weakref import WeakValueDictionary
 
 from actors.errors import Overloaded, TooManyAttempts
+from persistence.store import StoreUnavailable
 
 
 class Throttle:
@@ -34,27 +35,45 @@ class Throttle:
             wait_s = events[0] + self._window_s - self._clock()
             raise TooManyAttempts(note, retry_after=max(1, int(wait_s) + 1))
 
-    def record(self, key: str) -> None:
-        """Count one event of the key."""
+    def record(self, key: str) -> float:
+        """Count one event of the key; return its time."""
+        now = self._clock()
         if not self.limit:
-            return
+            return now
         events = self._recent(key)
         if events is None:
             events = self._events[key] = deque(maxlen=self.limit)
-        events.append(self._clock())
+        events.append(now)
         self._events.move_to_end(key)
         while len(self._events) > self._max_keys:
             self._events.popitem(last=False)
         self._forget_quiet()
+        return now
 
-    def take(self, key: str, note: str) -> None:
-        """Check, then count, in one step.
+    def take(self, key: str, note: str) -> float:
+        """Check, then count, in one step; return the time of the event.
 
         Raises:
             TooManyAttempts: the key's window is full.
         """
         self.check(key, note)
-        self.record(key)
+        return self.record(key)
+
+    @contextmanager
+    def taken(self, key: str, note: str) -> Generator[None]:
+        """Count the work within as one event, unless the gateway has no room for it or can't store it.
+
+        Raises:
+            TooManyAttempts: the key's window is full.
+        """
+        at = self.take(key, note)
+        try:
+            yield
+        except (Overloaded, StoreUnavailable):
+            events = self._recent(key)
+            if events and at in events:
+                events.remove(at)
+            raise
 
     def count(self, key: str) -> int:
         """Count the key's events in the window."""

@@ -130,9 +130,6 @@ async def issue_sandbox_key(call: Call) -> tuple[SessionRow, str, QuotaStatus]:
     core = call.core
     if not core.options.sandbox_keys:
         raise NotPermitted("Sandbox keys are not issued here; register with US_Create, or ask the operator.")
-    core.sandbox_keys.take(
-        place_of(call.address), "Too many sandbox keys for this address in the last hour; try again later."
-    )
     now, key = core.clock(), new_token(SANDBOX_KEY)
     user = UserRow(
         id=new_id("usr"),
@@ -155,5 +152,8 @@ async def issue_sandbox_key(call: Call) -> tuple[SessionRow, str, QuotaStatus]:
         name="sandbox",
         prefix=key[:PREFIX_CHARS],
     )
-    await core.store.commit(Unit((users.insert(user), credentials.insert(row))))
+    with core.sandbox_keys.taken(
+        place_of(call.address), "Too many sandbox keys for this address in the last hour; try again later."
+    ):
+        await core.store.commit(Unit((users.insert(user), credentials.insert(row))))
     return row, key, await call.ask(QUOTA, user.id, ReadQuota())

@@ -59,12 +59,19 @@ async def create(call: Call) -> Answer:
             "If the gateway has none, set one and start it again."
         )
     require_name_allowed(name, core.options.default_plan)
-    place = place_of(call.address)
-    core.registrations.take(place, "Too many registrations from this address in the last hour; try again later.")
+    with core.registrations.taken(
+        place_of(call.address), "Too many registrations from this address in the last hour; try again later."
+    ):
+        user = await _registered(call, name, secret)
+    fresh = QuotaStatus(user.plan, daily_limit(user.plan, None), 0, next_midnight(user.created_at))
+    return Answer(profile=[own_user_record(user, Owned(), fresh)])
+
+
+async def _registered(call: Call, name: str, secret: str) -> UserRow:
+    core = call.core
     if await core.store.fetch(users.id_by_name(name)):
         raise name_taken()
-    secret_hash = await core.hasher.hash(secret, SenderLane(place))
-    now = core.clock()
+    secret_hash = await core.hasher.hash(secret, SenderLane(place_of(call.address)))
     user = UserRow(
         id=new_id("usr"),
         name=name,
@@ -73,12 +80,11 @@ async def create(call: Call) -> Answer:
         secret_hash=secret_hash,
         plan=core.options.default_plan,
         plan_limit=None,
-        created_at=now,
+        created_at=core.clock(),
         development_plan=core.options.development_plan,
     )
     await core.store.commit(Unit((users.insert(user),), constraint_errors={users.NAME_TAKEN: name_taken}))
-    fresh = QuotaStatus(user.plan, daily_limit(user.plan, None), 0, next_midnight(now))
-    return Answer(profile=[own_user_record(user, Owned(), fresh)])
+    return user
 
 
 async def log_on(call: Call) -> Answer:

@@ -15,6 +15,8 @@ from actors.users.fair_queue import FairQueue, SenderLane
 
 T = TypeVar("T")
 
+TOO_MANY = "Too many log-ons and registrations at once; try again in a second."
+
 
 @dataclass(frozen=True, slots=True)
 class HashCost:
@@ -75,7 +77,7 @@ class PasswordHasher:
         else:
             evicted = self._waiting.add(lane, job)
             if evicted is not None and not evicted.result.done():
-                evicted.result.set_exception(Overloaded("Too many log-ons at once; try again in a second."))
+                evicted.result.set_exception(Overloaded(TOO_MANY))
         try:
             return await job.result
         finally:

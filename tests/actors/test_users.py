@@ -1,7 +1,9 @@
 """Users, credentials and sessions (docs/contract.md, "Users, credentials, sessions")."""
 
 import asyncio
+import itertools
 import re
+from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,7 +17,9 @@ from actors.core import CoreOptions
 from actors.sessions.tokens import token_kind
 from actors.users import passwords
 from actors.users.passwords import HashCost, PasswordHasher
+from persistence.store import StoreUnavailable
 from tests.support.clock import MovableClock
+from tests.support.disk import Disk
 from tests.support.gateway import PASSWORD, Client
 from tests.support.in_process import commanded
 from tests.support.log_ons import OTHER, WRONG, log_on, works
@@ -152,6 +156,42 @@ async def test_more_registrations_at_once_than_may_wait_are_refused_as_overload(
         for vx, answer in zip(vxs, answers, strict=True):
             again = await nobody.command("US_Create", vx=vx)  # nothing of a refused one is stored
             assert again.code == (0 if answer.code else 3001)
+
+
+async def test_registrations_that_were_refused_as_overload_are_not_counted_against_the_address(
+    tmp_path: Path, unique: str
+):
+    slow = PasswordHasher(threads=1, waiting=16)
+    options = CoreOptions(registrations_per_hour=40)
+    async with commanded(tmp_path, options=options, hasher=slow) as gateway, gateway.client() as nobody:
+        numbers = itertools.count()
+
+        async def register() -> int:
+            vx = {"name": f"{unique}-{next(numbers)}", "secret": PASSWORD}
+            return (await nobody.command("US_Create", vx=vx)).code
+
+        refused = Counter(await asyncio.gather(*(register() for _ in range(40))))[5003]
+        assert refused
+        assert [await register() for _ in range(refused + 1)] == [*[0] * refused, 4001]
+
+
+async def test_a_registration_that_could_not_be_stored_is_not_counted_and_a_taken_name_is(tmp_path: Path, disk: Disk):
+    options = CoreOptions(registrations_per_hour=2, sandbox_keys=True, sandbox_keys_per_hour=1)
+    async with (
+        commanded(tmp_path, options=options, before_commit=disk.before_commit) as gateway,
+        gateway.client() as nobody,
+    ):
+        registration = {"name": "lovelace", "secret": PASSWORD}
+        disk.fails = lambda: True
+        (await nobody.command("US_Create", vx=registration)).refused(5002, 503)
+        (await nobody.command("US_Create", vx=registration)).refused(5002, 503)
+        with pytest.raises(StoreUnavailable):  # the front door's 5002
+            await nobody.request("POST", "/api/dev/sandbox-key")
+        disk.fails = lambda: False
+        (await nobody.command("US_Create", vx=registration)).ok()
+        (await nobody.command("US_Create", vx=registration)).refused(3001, 409)
+        (await nobody.command("US_Create", vx=registration | {"name": "babbage"})).refused(4001, 429)
+        assert [(await nobody.request("POST", "/api/dev/sandbox-key")).http for _ in range(2)] == [201, 429]
 
 
 @pytest.mark.parametrize("secret", ["x" * 8, "x" * 256, "\U0001f600" * 8, " a space at both ends ", "\u0301" * 8])
