@@ -53,12 +53,13 @@ async def create(call: Call) -> Answer:
             f"Invalid value of vx.name: names that begin with {SANDBOX_PREFIX} are for the users of sandbox keys; "
             "choose another."
         )
-    if name_key(name) in core.operators and not call.by_secret:
+    if name_key(name) not in core.operators:
+        require_name_allowed(name, core.options.default_plan)
+    elif not call.by_secret:
         raise NotPermitted(
             "This name is an operator's; register it with X-Internal-Secret, the gateway's INTERNAL_SECRET. "
             "If the gateway has none, set one and start it again."
         )
-    require_name_allowed(name, core.options.default_plan)
     with core.registrations.taken(
         place_of(call.address), "Too many registrations from this address in the last hour; try again later."
     ):

@@ -34,6 +34,16 @@ async def test_a_new_user_is_on_the_default_plan(tmp_path: Path):
         assert (record["plan"], record["quota"]["limit"]) == ("scale", 50_000)
 
 
+async def test_an_operator_s_short_name_needs_no_plan_but_the_secret(tmp_path: Path):
+    settings: dict[str, Any] = {"PARLEY_OPERATORS": "boss", "INTERNAL_SECRET": SECRET}
+    async with running(tmp_path / "data", **settings) as gateway, gateway.client() as client:
+        boss, other = ({"name": name, "secret": PASSWORD} for name in ("Boss", "Bose"))
+        (await client.command("US_Create", vx=boss)).refused(2003, 403)
+        (await client.command("US_Create", vx=other, headers={"X-Internal-Secret": SECRET})).refused(2004, 403)
+        (await client.command("US_Create", vx=boss, headers={"X-Internal-Secret": SECRET})).ok()
+        assert await works(await client.log_on("boss"))
+
+
 async def test_registrations_are_limited_per_address(tmp_path: Path):
     settings: dict[str, Any] = {"PARLEY_REGISTRATIONS_PER_HOUR": "3", "PARLEY_TRUSTED_PROXIES": "127.0.0.1"}
     async with running(tmp_path / "data", **settings) as gateway, gateway.client() as client:
