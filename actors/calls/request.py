@@ -201,6 +201,8 @@ def _plain(problem: ErrorDetails) -> str:
     kind, message = problem["type"], problem["msg"]
     if kind == "string_type" and problem["input"] is None:  # in a list, where blank texts have become null, too
         return "it must be a text that is not blank"
+    if kind == "int_type" and isinstance(problem["input"], float) and abs(problem["input"]) >= 2**63:
+        return "the number is out of range"  # JSON's whole numbers beyond 64 bits are read as floats
     if kind in _PLAIN:
         return _PLAIN[kind]
     if _NO_NUL in message:

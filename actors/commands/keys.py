@@ -9,6 +9,7 @@ from actors.calls.bank_targets import bank_named
 from actors.calls.call import Call
 from actors.calls.known_members import MAX_COMPARED, nearest_name
 from actors.calls.targets import agent_named, domain_named
+from actors.commands.passwords import require_session
 from actors.commands.table import COMMANDS
 from actors.errors import InvalidField, NotPermitted
 from actors.ids import new_id
@@ -34,8 +35,7 @@ def _require_session(call: Call) -> None:
     Raises:
         NotPermitted: the request came with a key.
     """
-    if call.user.kind != "session":
-        raise NotPermitted("API keys are made and listed with a session: log on with US_LogOn and send its token.")
+    require_session(call, "API keys are made and listed with a session: log on with US_LogOn and send its token.")
 
 
 @dataclass(frozen=True, slots=True)

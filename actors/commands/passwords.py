@@ -12,7 +12,7 @@ from actors.plans import DAY_MS
 from actors.users.fair_queue import SenderLane
 from actors.users.messages import USER, ReadUser, wrong_password
 from persistence import logon_places, users
-from persistence.users import UserRow, name_key
+from persistence.users import SANDBOX_PREFIX, UserRow, name_key
 
 KNOWN_MS = 30 * DAY_MS
 """How long a place stays known after the user's last log-on from it."""
@@ -90,11 +90,24 @@ async def hashed(call: Call, secret: str) -> str:
         return await call.core.hasher.hash(secret, lane)
 
 
-def _require_session(call: Call) -> None:
-    if call.user.kind != "session":
+def require_session(call: Call, note: str) -> None:
+    """Refuse a request that was authenticated with an API key; `note` is for users who can log on.
+
+    Raises:
+        NotPermitted: the request came with a key.
+    """
+    user = call.user
+    if name_key(user.user_name).startswith(SANDBOX_PREFIX):
         raise NotPermitted(
-            "An API key can't change the password or remove the user: log on with US_LogOn, then send this again."
+            "This needs a session, which the user of a sandbox key can't have; register with US_Create, then log on."
         )
+    if user.kind != "session":
+        raise NotPermitted(note)
+
+
+def _require_session(call: Call) -> None:
+    note = "An API key can't change the password or remove the user: log on with US_LogOn, then send this again."
+    require_session(call, note)
 
 
 async def _user_named(call: Call, name: str) -> UserRow | None:

@@ -40,8 +40,11 @@ class Scopes:
             NotPermitted: it is not in `services`, or changes something.
         """
         if not self.allow_service(counts_as):
-            what = counts_as or "routes beside the command bus"
-            raise NotPermitted(f"This API key is not for {what}; make one whose scopes.services allow it.")
+            if counts_as == GATEWAY_ROUTE:
+                raise NotPermitted(
+                    "This API key is not for routes beside the command bus; take a key without scopes.services."
+                )
+            raise NotPermitted(f"This API key is not for {counts_as}; make one whose scopes.services allow it.")
         if self.read_only and mutates:
             raise NotPermitted("This API key only reads; make one without scopes.read_only for changes.")
 
@@ -59,8 +62,11 @@ class Scopes:
             NotPermitted: it is not in the list.
         """
         if not self.allow(kind, id):
-            what = f"new {kind}" if id is None else f"this one of the {kind}"
-            raise NotPermitted(f"This API key is not for {what}; make one whose scopes.{kind} allow it.")
+            if id is None:
+                raise NotPermitted(f"This API key is not for new {kind}; take a key without scopes.{kind}.")
+            raise NotPermitted(
+                f"This API key is not for the {kind[:-1]} that this concerns; make one whose scopes.{kind} have it."
+            )
 
     def allow(self, kind: str, id: str | None) -> bool:
         """Return whether the list of a kind allows an entity."""

@@ -6,7 +6,7 @@ from typing import Any
 from actors.agents.events import deployment_event
 from actors.agents.messages import AGENT, AgentsSilenced, LinksGained, UserGone, membership_notices
 from actors.domains.messages import LOBBY
-from actors.errors import NotPermitted, StateConflict
+from actors.errors import StateConflict
 from actors.ids import Clock, new_id
 from actors.names import name_taken, no_such_user
 from actors.quotas.messages import QUOTA, PlanChanged
@@ -145,8 +145,6 @@ class UserActor(DurableActor):
     def _update(self, message: UpdateUser) -> AsyncFuture[UserRow]:
         user = self._live
         self._held.require(message.session_id)
-        if message.secret_hash is not None and user.secret_hash == NO_PASSWORD:
-            raise NotPermitted("The user of a sandbox key has no password; register with US_Create to have one.")
         self._user = user = replace(
             user,
             description=message.description or user.description,

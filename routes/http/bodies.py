@@ -83,10 +83,18 @@ def json_value(body: bytes) -> Any:
     try:
         value: Any = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise MalformedBody(f"The body is not JSON in valid Unicode: {error}.") from None
+        raise MalformedBody(_why_malformed(body, error)) from None
     if len(body) > 2 * MAX_DEPTH and body.count(b"{") + body.count(b"[") > MAX_DEPTH and _is_too_deep(value):
         raise MalformedBody(f"The body is nested in more than {MAX_DEPTH} levels; send a flatter one.")
     return value
+
+
+def _why_malformed(body: bytes, error: orjson.JSONDecodeError) -> str:
+    try:
+        body.decode()
+    except UnicodeDecodeError as wrong:  # of which orjson tells no place
+        return f"The body is not valid UTF-8, from byte {wrong.start} on; send JSON in UTF-8."
+    return f"The body is not JSON in valid Unicode: {error}."
 
 
 def _is_too_deep(value: Any) -> bool:

@@ -71,6 +71,11 @@ async def test_what_is_no_json_object_in_valid_unicode_is_1000(user: Client, bod
         assert answer.http == 400
 
 
+async def test_a_body_that_is_not_utf_8_is_told_where(user: Client):
+    note = (await post(user, b'{"service": "AP_List", "content": "\xff"}')).refused(1000, 400).note
+    assert note == "The body is not valid UTF-8, from byte 35 on; send JSON in UTF-8."
+
+
 async def test_no_body_at_all_is_1000(user: Client):
     for path in (BUS, f"{BUS}/agent/list"):
         for raw in (raw_post(path, b""), f"POST {path} HTTP/1.1\r\nHost: gateway\r\n\r\n".encode()):
@@ -143,6 +148,12 @@ async def test_a_30_digit_number_that_json_writes_out_is_1003_in_a_known_member(
     for member in (b'"content": %s', b'"page": {"limit": %s}', b'"target": {"agent": -%s}'):
         body = b'{"service": "AP_List", ' + member.replace(b"%s", b"1" * 30) + b"}"
         (await post(user, body)).refused(1003, 400)
+
+
+@pytest.mark.parametrize("digits", [b"99999999999999999999", b"-99999999999999999999", b"1e300"])
+async def test_a_whole_number_that_is_read_as_another_is_out_of_range(user: Client, digits: bytes):
+    answer = await post(user, b'{"service": "ZN_Read", "page": {"after": %s}}' % digits)
+    assert answer.refused(1003, 400).note == "Invalid value of page.after: the number is out of range."
 
 
 async def test_every_wrong_member_is_named_up_to_ten(user: Client):

@@ -154,7 +154,7 @@ async def test_no_list_of_services_opens_a_gateway_route(cast: Cast):
         if route.counts_as:
             assert answer.http != 403, (route.name, answer.body)
         else:
-            answer.refused(2003, 403)
+            assert answer.refused(2003, 403).note.endswith("take a key without scopes.services.")
 
 
 async def test_doors_count_as_services(cast: Cast):
@@ -346,8 +346,13 @@ async def test_empty_lists_allow_nothing(scene: Scene):
     for kind, service in (("agents", "AP_Read"), ("banks", "MB_Read"), ("domains", "DM_Read")):
         empty: dict[str, Any] = {kind: []}
         key = await key_of(scene.user, **empty)
-        assert is_out(await key.command(service, target=target))
+        refused = await key.command(service, target=target)
+        assert is_out(refused)
+        assert f"the {kind[:-1]} that this concerns" in refused.note
         (await key.command("US_Read")).ok()
+        made = await key.command(service.replace("Read", "Create"), vx={"name": "another-one", "description": "d"})
+        assert is_out(made)
+        assert made.note.endswith(f"take a key without scopes.{kind}.")
 
 
 async def test_names_are_those_of_the_making_of_the_key(scene: Scene):
