@@ -436,6 +436,17 @@ async def test_a_sandbox_key_works_as_an_api_key_does(clocked: Clocked):
     assert "US_Create" in (await key.request("POST", KEYS, json={"name": "x"})).refused(2003, 403).note
 
 
+@pytest.mark.parametrize("idempotency_key", ["one-key", "not a key"])
+async def test_a_repeat_with_a_credential_and_an_idempotency_key_makes_another_sandbox(
+    clocked: Clocked, idempotency_key: str
+):
+    first = clocked.use((await clocked.sandbox()).body["key"])
+    headers = {"Idempotency-Key": idempotency_key, "X-Forwarded-For": next(_addresses)}
+    answers = [await first.request("POST", SANDBOX, headers=headers) for _ in range(2)]
+    assert [answer.http for answer in answers] == [201, 201]
+    assert answers[0].body["id"] != answers[1].body["id"]
+
+
 @pytest.mark.parametrize("secret", ["", " ", PASSWORD])
 async def test_the_user_of_a_sandbox_key_has_no_password_and_gets_none(clocked: Clocked, secret: str):
     key = clocked.use((await clocked.sandbox()).body["key"])
