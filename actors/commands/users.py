@@ -1,5 +1,8 @@
 """The user group: registration, log-on, sessions, the user itself."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
+
 import orjson
 
 from actors.addresses import place_of
@@ -9,12 +12,7 @@ from actors.calls.request import require_name, require_secret
 from actors.commands import passwords
 from actors.commands.command import PAGE, Command, ToolDescription
 from actors.commands.memberships import record_departures
-from actors.errors import (
-    InvalidCredential,
-    InvalidField,
-    NotFound,
-    NotPermitted,
-)
+from actors.errors import InvalidCredential, InvalidField, NotFound, NotPermitted
 from actors.ids import new_id
 from actors.names import name_taken, require_name_allowed
 from actors.plans import daily_limit, next_midnight
@@ -172,10 +170,8 @@ async def revoke(call: Call) -> Answer:
 async def read(call: Call) -> Answer:
     """US_Read: the caller's own record."""
     owned, user_id = await _owned(call), call.user.user_id
-    try:
+    with _ended_if_gone():
         user = await call.ask(USER, user_id, ReadUser())
-    except NotFound:  # destroyed since this request was admitted
-        raise ended() from None
     return Answer(profile=[own_user_record(user, owned, await call.ask(QUOTA, user_id, ReadQuota()))])
 
 
@@ -196,9 +192,10 @@ async def update(call: Call) -> Answer:
 
 async def destroy(call: Call) -> Answer:
     """US_Destroy: remove the caller and all it owns."""
-    user = await passwords.own_verified(call, call.vx.secret or "")
-    call.waive_receipt()  # nobody is left to ask again, or to read the log
-    await remove(call, user.id, user.secret_hash, call.user.credential_id)
+    with _ended_if_gone():
+        user = await passwords.own_verified(call, call.vx.secret or "")
+        call.waive_receipt()  # nobody is left to ask again, or to read the log
+        await remove(call, user.id, user.secret_hash, call.user.credential_id)
     call.logged_off()
     return Answer()
 
@@ -213,6 +210,15 @@ async def remove(call: Call, user_id: str, verified_hash: str, session_id: str =
     await call.ask(USER, user_id, DestroyUser(verified_hash, met, tuple(left), session_id))
     core.erasure.wake()
     await record_departures(call, left)
+
+
+@contextmanager
+def _ended_if_gone() -> Generator[None]:
+    """Refuse a request whose user was destroyed since it was admitted as one whose credential has ended."""
+    try:
+        yield
+    except NotFound:
+        raise ended() from None
 
 
 async def _owned(call: Call) -> Owned:

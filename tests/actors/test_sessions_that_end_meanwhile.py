@@ -171,6 +171,15 @@ async def test_a_password_that_the_operator_sets_is_not_replaced_by_one_that_wai
     (await log_on(owner, owner.name, THIRD)).ok()
 
 
+async def test_of_ends_of_a_user_at_once_one_is_served_and_the_others_sessions_have_ended(
+    owner: Client, gate: HashGate
+):
+    other = await owner.log_on(owner.name)
+    gate.shut()
+    held = [await gate.holds(each.command("US_Destroy", vx={"secret": PASSWORD})) for each in (owner, owner, other)]
+    assert sorted(answer.code for answer in await gate.lets(*held)) == [0, 2001, 2001]
+
+
 async def test_a_password_is_not_set_for_an_operator_whose_session_ended_meanwhile(
     gateway: CoreGateway, owner: Client, gate: HashGate
 ):
