@@ -224,8 +224,8 @@ class Core:
         self.sandbox_keys = Throttle(options.sandbox_keys_per_hour, 3600, ticks)
         self.attempts = PasswordAttempts(ticks)
         self.searches = AtOnce(searching.AT_ONCE_OF_USER)
-        self.reads_noted: OrderedDict[tuple[str, str], int] = OrderedDict()
-        """When an operator's read of a route with a credential last left an entry in the audit log."""
+        self.acts_noted: OrderedDict[tuple[str, str], int] = OrderedDict()
+        """When the audit log last got an entry of a read, by route and credential, or a refusal, by route and user."""
         self.saying: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """By clients' own ids of messages: held by a request that is about to store such a message."""
         self.cluster: Clustered | None = None

@@ -65,8 +65,8 @@ def page(user_id: str, since: int, service: str | None, before: int, limit: int)
 
 # operators' acts
 
-READ_AGAIN_MS = 60_000
-"""Reads of one route with one credential leave one entry in this time."""
+AGAIN_MS = 60_000
+"""Reads of one route with one credential leave one entry in this time, and so do a user's refused changes."""
 
 
 class Act(NamedTuple):
@@ -91,14 +91,25 @@ def insert_act(act: Act) -> Write:
 
 
 def insert_read(act: Act) -> Write:
-    """Add an entry of an operator's read, unless the credential has one of this service and the last minute.
+    """Add an entry of an operator's read, unless the credential has one of this service and the last minute."""
+    return _insert_once_a_minute(act)
+
+
+def insert_refused(act: Act) -> Write:
+    """Add an entry of a refused change, unless the credential has one of this service and code and the last minute."""
+    return _insert_once_a_minute(act, " AND internal_code = ?6")
+
+
+def _insert_once_a_minute(act: Act, alike: str = "") -> Write:
+    """Add an entry, unless the credential has one like it of the last minute.
 
     One of a later time than that was left before the clock was set back.
     """
     return Write(
         f"INSERT INTO audit ({_ACT}) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 WHERE NOT EXISTS"
-        " (SELECT 1 FROM audit WHERE user_id IS NULL AND credential_id = ?2 AND service = ?4 AND at > ?9 AND at < ?10)",
-        (*act, act.at - READ_AGAIN_MS, act.at + READ_AGAIN_MS),
+        " (SELECT 1 FROM audit WHERE user_id IS NULL AND credential_id = ?2 AND service = ?4 AND at > ?9 AND at < ?10"
+        f"{alike})",
+        (*act, act.at - AGAIN_MS, act.at + AGAIN_MS),
     )
 
 

@@ -131,6 +131,11 @@ def ids_by_token_hash(token_hash: bytes) -> Query[tuple[str, str]]:
     )
 
 
+def by_token_hash(token_hash: bytes) -> Query[SessionRow]:
+    """Read the credential of a token by its SHA-256."""
+    return Query(f"{_SELECT} WHERE credentials.token_hash = ?", (token_hash,), _row)
+
+
 def delete_key(key_id: str, user_id: str) -> Write:
     """Remove a user's API key; refused as `ROWS` if there is none of that id."""
     return Write(

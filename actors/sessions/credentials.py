@@ -47,6 +47,15 @@ class Credentials:
         caller = self._directory.ask_inline(kind, credential_id, Authorize(digest))
         return await self._directory.ask(kind, credential_id, Authorize(digest)) if caller is None else caller
 
+    async def owner_of(self, token: str) -> Caller | None:
+        """Return the user and the credential that a token names, whether it is accepted or not; None if it names none.
+
+        Raises:
+            StoreUnavailable: the store can't be read.
+        """
+        found = await self._store.fetch(credentials.by_token_hash(token_hash(token)))
+        return Caller(found[0].id, found[0].user_id, found[0].user_name) if found else None
+
     async def read_session(self, token: str | None) -> SessionRow:
         """Return the session of a token as it is now, without counting this as a use of it.
 

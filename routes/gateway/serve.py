@@ -11,12 +11,12 @@ import orjson
 from pydantic import BaseModel, ValidationError
 from sanic import Blueprint, HTTPResponse, Request
 
-from actors.calls.acts import note_read, require_role
+from actors.calls.acts import note_refused, noted, require_role
 from actors.calls.admission import admit, authenticate, count_stored
 from actors.calls.call import Call, Elsewhere
 from actors.calls.known_members import members_of
 from actors.calls.request import Body, checked, refusal_of
-from actors.errors import MessageKept, Overloaded, ServiceError
+from actors.errors import MessageKept, NotPermitted, Overloaded, ServiceError, UserSuspended
 from actors.idempotency.once import Done, fingerprint_of, require_key
 from actors.idempotency.records import Rendered
 from routes.doors.answer_stream import AnswerStream, ConnectionStream, HeadSent
@@ -126,7 +126,7 @@ class GatewayRoutes:
         if route.entrance == "internal":
             self._internal_auth.check(arrival.header)
         elif route.entrance == "operator":
-            await self._let_operator_in(arrival, route, call)
+            await self._let_operator_in(arrival, route, params, call)
         sent: Any = {}
         body = b""
         late = route.reads_body or route.parse is not None
@@ -162,8 +162,8 @@ class GatewayRoutes:
         status, body = done.rendered
         return done.internal_code, HttpAnswer(body, status, {REPLAYED: "true"} if done.replayed else {})
 
-    async def _let_operator_in(self, arrival: Arrival, route: Route, call: Call) -> None:
-        """Check the credential of an operator's route, or else the internal secret.
+    async def _let_operator_in(self, arrival: Arrival, route: Route, params: dict[str, str], call: Call) -> None:
+        """Check the credential of an operator's route, or else the internal secret; note who may not change anything.
 
         Raises:
             NotPermitted: the credential's user has not the role.
@@ -172,15 +172,18 @@ class GatewayRoutes:
         """
         call.is_act = True
         credential = credential_of(arrival.header)
-        if arrival.admission is not None:
-            await arrival.admission(call)
-        elif credential is None:
+        if arrival.admission is None and credential is None:
             self._internal_auth.check(arrival.header)
             call.by_secret = True
             return
-        else:
-            await authenticate(call, credential)
-        require_role(call, changes=route.mutates)
+        try:
+            await (authenticate(call, credential) if arrival.admission is None else arrival.admission(call))
+            require_role(call, changes=route.mutates)
+        except (NotPermitted, UserSuspended) as error:
+            if route.mutates:
+                call.target_names = params
+                await note_refused(call, error.internal_code, credential)
+            raise
 
     async def _run_of_door(self, arrival: Arrival, route: Route, request: RouteCall) -> RouteReply:
         """Run the handler of a door, with its answer streamed if it wants that."""
@@ -201,7 +204,7 @@ class GatewayRoutes:
         """Run the handler of a gateway route, once if it has an Idempotency-Key; `sent` is its body."""
         call = request.call
         if not route.mutates:
-            return Done(_rendered(await (_noted(route, request) if call.is_act else route.run(request))))
+            return Done(_rendered(await (noted(call, route.run(request)) if call.is_act else route.run(request))))
         exchange = self._exchange
         key = arrival.header("idempotency-key") if route.takes_key else None
         if key is not None and call.caller is None:
@@ -232,17 +235,6 @@ async def _admit(exchange: Exchange, arrival: Arrival, route: Route, call: Call)
             await (exchange.admit if route.endless else admit)(call, credential)
     if route.mutates or route.streams:  # before the change, and before the first piece
         await count_stored(call)
-
-
-async def _noted(route: Route, request: RouteCall) -> RouteReply:
-    """Run the handler of an operator's route that only reads, and note that in the audit log."""
-    try:
-        reply = await route.run(request)
-    except ServiceError as error:
-        await note_read(request.call, error.internal_code)
-        raise
-    await note_read(request.call)
-    return reply
 
 
 async def _streamed(

@@ -295,13 +295,16 @@ PEOPLE = (
     call(audit.page, "usr_1", 0, None, 2**62, 9),
     call(audit.page, "usr_1", 39, "AP_Update", 2**62, 9),
     *(
-        call(write, Act(at, "ses_1", "::1", "setRole", "{}", 0, "req_4", name))
-        for write, name, at in (
-            (audit.insert_act, "Ada", 39),
-            (audit.insert_act, None, 39),
-            (audit.insert_read, "Ada", 40),
-            (audit.insert_read, None, 70_000),
-            (audit.insert_read, None, 70_001),
+        call(write, Act(at, "ses_1", "::1", "setRole", "{}", code, "req_4", name))
+        for write, name, at, code in (
+            (audit.insert_act, "Ada", 39, 0),
+            (audit.insert_act, None, 39, 0),
+            (audit.insert_read, "Ada", 40, 0),
+            (audit.insert_refused, "Ada", 40, 0),
+            (audit.insert_refused, "Ada", 40, 2003),
+            (audit.insert_refused, "Ada", 41, 2003),
+            (audit.insert_read, None, 70_000, 0),
+            (audit.insert_read, None, 70_001, 0),
         )
     ),
     *(call(audit.page_of_all, 39, service, 2**62, 9) for service in (None, "setRole")),
@@ -334,6 +337,7 @@ CREDENTIALS = (
     call(credentials.by_id, "ses_1"),
     call(credentials.by_id, "key_1"),
     call(credentials.ids_by_token_hash, TOKEN),
+    call(credentials.by_token_hash, TOKEN),
     call(credentials.keys_of, "usr_1"),
     call(credentials.ids_of_user, "usr_1"),
     call(credentials.ids_used_since, "usr_1", 72),

@@ -9,7 +9,7 @@ import pytest
 from tests.gateways.gate import ENGINES
 from tests.support.clock import DAY_MS, ClockFile
 from tests.support.gateway import PASSWORD, Client, running
-from tests.support.operator import LISTED, SECRET, Cast
+from tests.support.operator import LISTED, SECRET, Cast, operated
 
 USERS = "/api/admin/users"
 
@@ -150,6 +150,62 @@ async def test_reads_leave_one_row_a_minute_for_each_route_and_credential(cast: 
     for _ in range(2):
         assert (await cast.auditor.request("GET", "/debug/actors?limit=1")).http == 200
     assert len(await audit(cast.operator, service="listActors", limit=200)) == len(rows) + 1
+
+
+async def test_a_change_that_its_sender_may_not_make_leaves_a_row_with_its_name(cast: Cast, operator: Client):
+    name, vx = cast.target.name, {"role": "operator"}
+    suspend, role = f"{USERS}/{name}/suspend", f"{USERS}/{name}/role"
+    (await cast.user.request("POST", suspend)).refused(2003, 403)
+    (await cast.user.request("PUT", role, json=vx)).refused(2003, 403)
+    (await cast.auditor.request("PUT", role, json=vx)).refused(2003, 403)
+    key = await cast.operator.request("POST", "/api/api-keys", json={"name": "no admin"})
+    of_operator = cast.operator.as_user(key.body["key"], cast.operator.name)
+    (await of_operator.request("PUT", role, json=vx)).refused(2003, 403)
+    key = await cast.target.request("POST", "/api/api-keys", json={"name": "suspended"})
+    of_target = cast.target.as_user(key.body["key"], name)
+    assert (await operator.request("POST", suspend)).http == 200
+    (await of_target.request("PUT", role, json=vx)).refused(2005, 403)
+    rows = [row for row in await audit(operator, limit=200) if row["target"] == {"name": name}]
+    assert [(row["user"], row["service"], row["internal_code"], row["credential_id"][:4]) for row in rows] == [
+        (name, "setRole", 2005, "key_"),
+        (operator.name, "suspendUser", 0, "ses_"),
+        (cast.operator.name, "setRole", 2003, "key_"),
+        (cast.auditor.name, "setRole", 2003, "ses_"),
+        (cast.user.name, "setRole", 2003, "ses_"),
+        (cast.user.name, "suspendUser", 2003, "ses_"),
+    ]
+    assert rows[0]["address"] == "127.0.0.1"
+    assert "setRole" not in [
+        row["service"] for row in (await cast.auditor.request("GET", "/api/audit")).body["entries"]
+    ]
+
+
+async def test_who_was_allowed_a_change_just_now_leaves_a_row_of_its_refusal(cast: Cast, operator: Client):
+    path = f"{USERS}/{cast.target.name}/role"
+    assert (await cast.operator.request("PUT", path, json={"role": "auditor"})).http == 200
+    demoted = await operator.request("PUT", f"{USERS}/{cast.operator.name}/role", json={"role": "user"})
+    assert demoted.http == 200
+    (await cast.operator.request("PUT", path, json={"role": "operator"})).refused(2003, 403)
+    rows = [row for row in await audit(operator, service="setRole", limit=200) if row["user"] == cast.operator.name]
+    assert [row["internal_code"] for row in rows] == [2003, 0]
+
+
+async def test_refused_changes_leave_one_row_a_minute_for_each_route_and_user(tmp_path: Path):
+    clock = ClockFile(tmp_path / "clock")
+    script = ENGINES / "clocked.py"
+    async with operated(tmp_path / "data", script=script, TEST_CLOCK=str(clock.path)) as gateway, gateway.client() as c:
+        operator, user = await c.log_on(LISTED), await c.register("persistent")
+
+        async def refused_rows() -> int:
+            for session in (user, await user.log_on(user.name)):
+                for name in ("persistent", LISTED):
+                    (await session.request("POST", f"{USERS}/{name}/suspend")).refused(2003, 403)
+            return len(await audit(operator, service="suspendUser", limit=200))
+
+        assert await refused_rows() == 1
+        assert await refused_rows() == 1
+        clock.move(60_000)
+        assert await refused_rows() == 2
 
 
 @pytest.mark.parametrize("restarted", [False, True])
