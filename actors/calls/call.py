@@ -1,6 +1,7 @@
 """A call: one command on its way through the core, and its answer."""
 
 from collections.abc import Callable, Coroutine, Sequence
+from time import perf_counter
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -86,6 +87,8 @@ class Call(Struct):
     """Whether a request without a credential has the internal secret."""
     is_act: bool = False
     """Whether it is an operator's, on a route of theirs."""
+    head_at: float | None = None
+    """When the head of a stream without end was ready, on the clock of the metrics; None for other answers."""
     elsewhere: bool = False
     """Whether another node carries it out, which then logs it."""
     known_agent: tuple[str, str] | None = None
@@ -107,6 +110,10 @@ class Call(Struct):
     def stream_to(self, progress: Progress, begun: Callable[[Any], None] | None = None) -> None:
         """Pass the pieces of the answer on as they come; `begun` is called before the first one."""
         self._message_context = MessageContext(progress, None, begun)
+
+    def begins_stream(self) -> None:
+        """Note that the head of a stream without end is ready: its time is over for the metrics."""
+        self.head_at = perf_counter()
 
     def says(self, request: TPSRequest) -> None:
         """Set the body."""

@@ -92,7 +92,7 @@ async def stream_chat(
             if failed is not None:
                 raise failed
             return code, whole
-        response = await begin_events(request, call, headers)
+        response = await begin_events(request, call, headers, endless=False)
         while event is not None:
             await response.send(event)
             event = await events.get()

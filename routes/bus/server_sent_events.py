@@ -10,9 +10,13 @@ from routes.http.answers import quota_headers
 from routes.http.event_stream import EVENT_STREAM, STREAM_HEADERS
 
 
-async def begin_events(request: Request, call: Call, more: dict[str, str] | None = None) -> Any:
+async def begin_events(
+    request: Request, call: Call, more: dict[str, str] | None = None, *, endless: bool = True
+) -> Any:
     """Send the head of an event stream; return Sanic's untyped response, which takes the events."""
     await count_stored(call)
+    if endless:
+        call.begins_stream()
     untyped: Any = request
     headers = {"X-Request-Id": call.request_id} | STREAM_HEADERS | quota_headers(call) | (more or {})
     return await untyped.respond(content_type=EVENT_STREAM, headers=headers)

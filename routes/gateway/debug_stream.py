@@ -55,5 +55,6 @@ ROUTE = Route(
     "Follow the gateway's figures, one event a second: rates, times, queues, actors, memory.",
     stream_figures,
     streams=True,
+    endless=True,
     entrance="operator",
 )

@@ -128,8 +128,8 @@ class Route:
         fast: whether a request with this body may take the fast path, which answers it whole, as JSON; None for never.
         repeatable: True for a change that may be carried out again after another node was lost with it, because a
             repeat finds the first one; it ignores Idempotency-Key.
-        endless: True for a streamed read without end. The quota doesn't count one that is taken up again with the id
-            of an event, which is a position of own events.
+        endless: True for a streamed read without end, whose latency is the time to its head. The quota doesn't count
+            one that is taken up again with the id of an event, which is a position of own events.
         repeats: True if its query parameters may be repeated; their values are joined by commas.
         may_only_read: True for a change that some bodies don't ask for; its handler checks an API key's scopes again,
             with `Call.mutates` as the body says.

@@ -193,6 +193,8 @@ class GatewayRoutes:
             if stream is None:
                 return await (exchange.work.shielded(running) if route.mutates and not arrival.goes_on else running)
             stream.headers = {"X-Request-Id": call.request_id} | caller_headers(call)
+            if route.endless:
+                stream.on_begun = call.begins_stream
             heard = exchange.heard(call, running, stream) if route.mutates else running
             return await stream.carry(_unless_begun(stream, heard), exchange.work)
         except MessageKept as error:

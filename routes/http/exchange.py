@@ -182,14 +182,26 @@ class Exchange:
                 status = answer.status if answer is not None else 0 if code == CUT_OFF else 200
                 user = call.caller.user_name if call.caller else None
                 seconds = perf_counter() - started
-                self.observe(call.service, call.request_id, status, code, seconds, user, call.address)
+                latency = seconds if call.head_at is None else call.head_at - started
+                self.observe(call.service, call.request_id, status, code, seconds, user, call.address, latency)
         return answer
 
     def observe(
-        self, service: str, request_id: str, status: int, code: int, seconds: float, user: str | None, address: str
+        self,
+        service: str,
+        request_id: str,
+        status: int,
+        code: int,
+        seconds: float,
+        user: str | None,
+        address: str,
+        latency: float | None = None,
     ) -> None:
-        """Count and log one request; `service` is empty if the request named none."""
-        self._metrics.observe(service or "unknown", code, seconds)
+        """Count and log one request; `service` is empty if the request named none.
+
+        `seconds` are its whole duration, and `latency`, if not the same, is that of the metrics.
+        """
+        self._metrics.observe(service or "unknown", code, seconds if latency is None else latency)
         self._access_log.write(request_id, service or "-", status, code, seconds, user, address)
 
     async def heard(self, call: Call, running: Coroutine[Any, Any, R], stream: "AnswerStream | None" = None) -> R:

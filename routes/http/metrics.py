@@ -41,7 +41,7 @@ class RequestMetrics(Collector):
         yield requests
         yield histogram_family(
             "parley_request_seconds",
-            "Time from the request's arrival to its answer",
+            "Time from the request's arrival to its answer; to the head of a stream without end",
             (((service,), latency) for service, latency in self.latency.items()),
             labels=("service",),
         )

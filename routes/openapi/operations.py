@@ -108,7 +108,7 @@ def _of_route(route: Route) -> Schema:
     parameters = [*_path_parameters(route), *_query_parameters(route)]
     if route.takes_key or route.keys_runs:
         parameters.append(IDEMPOTENCY_KEY)
-    if route.endless and route.counts:
+    if route.endless and counted:
         parameters.append(_EVENT_ID)
     if parameters:
         described["parameters"] = parameters

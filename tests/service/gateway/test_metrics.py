@@ -2,11 +2,16 @@
 
 import asyncio
 import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from time import monotonic
 
 import pytest
 
+from tests.support.debug_stream import figures
 from tests.support.gateway import Client
+from tests.support.mcp_streams import begun, listening, stream
+from tests.support.operator import SECRET
 from tests.support.workspaces import following, founded
 
 pytestmark = pytest.mark.one_node(reason="it reads counts of /metrics, which are of one node")
@@ -50,6 +55,48 @@ async def test_streams_are_counted_as_long_as_they_are_read(user: Client, unique
     async with following(user, f"{unique}-d"), following(user, f"{unique}-d"):
         await until_counted(user, 2)
     await until_counted(user, 0)
+
+
+@asynccontextmanager
+async def opened(user: Client, service: str, unique: str) -> AsyncIterator[None]:
+    """Open a stream without end."""
+    if service == "ZN_Stream":
+        async with following(user, f"{unique}-d"):
+            yield
+    elif service == "streamFigures":
+        async with figures(user, **SECRET):
+            yield
+    elif service == "mcp_stream":
+        async with stream(user, await begun(user)):
+            yield
+    elif service == "mcp_stream of a listener":
+        async with listening(user):
+            yield
+    else:
+        path = {"streamEvents": "/api/webhooks/stream", "watchForConsole": "/console/watch"}[service]
+        async with user.http.get(user.base + path, headers=user.headers({})) as response:
+            assert response.status == 200
+            yield
+
+
+@pytest.mark.parametrize(
+    "service",
+    ["ZN_Stream", "streamEvents", "watchForConsole", "streamFigures", "mcp_stream", "mcp_stream of a listener"],
+)
+async def test_the_time_of_a_stream_without_end_is_that_to_its_head(user: Client, unique: str, service: str):
+    await user.agent(f"{unique}-a")
+    await founded(user, f"{unique}-d")
+    await until_counted(user, 0)
+    label = f'{{service="{service.split(maxsplit=1)[0]}"}}'
+    total, count = "parley_request_seconds_sum" + label, "parley_request_seconds_count" + label
+    before, began = await metrics(user), monotonic()
+    async with opened(user, service, unique):
+        head_s = monotonic() - began
+        await asyncio.sleep(head_s)  # so that its whole time is longer
+    await until_counted(user, 0)
+    after = await metrics(user)
+    assert after[count] - before.get(count, 0) == 1
+    assert 0 < after[total] - before.get(total, 0) <= head_s
 
 
 async def until_counted(client: Client, count: int) -> None:
