@@ -95,10 +95,11 @@ class Watch:
         call: makes a call of the caller.
         lists: the changes of lists that are watched, of `RESOURCES` and `PROMPTS`.
         counts_as_use: whether the watch keeps its session alive.
+        connected: whether it is a reader's stream; else one passes its changes on.
     """
 
     def __init__(
-        self, call: Callable[[], Call], lists: frozenset[Change] = frozenset(), *, counts_as_use: bool = True
+        self, call: Callable[[], Call], lists: frozenset[Change], *, counts_as_use: bool, connected: bool
     ) -> None:
         self._call = call
         first = call()
@@ -119,7 +120,7 @@ class Watch:
         self._now = asyncio.get_running_loop().time
         self._used = self._looked = self._now()
         self._use_every_s = use_every_s(self._core.session_ttl_ms)
-        self._core.open_streams.add(self)
+        self._core.open_streams.add(self, connected=connected)
         self._leave_user = self._core.changes.watch(self.user_id, self._user_changed) if lists else _nothing
 
     @property
@@ -321,7 +322,9 @@ class Watch:
             self.unsubscribe(uri)
 
 
-def watch_of(call: Call, lists: frozenset[Change] = frozenset(), *, counts_as_use: bool = True) -> Watch:
+def watch_of(
+    call: Call, lists: frozenset[Change] = frozenset(), *, counts_as_use: bool = True, connected: bool = True
+) -> Watch:
     """Return a new watch for the caller of a request.
 
     Raises:
@@ -336,7 +339,7 @@ def watch_of(call: Call, lists: frozenset[Change] = frozenset(), *, counts_as_us
         made.sent_by(user)
         return made
 
-    return Watch(again, lists, counts_as_use=counts_as_use)
+    return Watch(again, lists, counts_as_use=counts_as_use, connected=connected)
 
 
 def _nothing() -> None:

@@ -48,26 +48,26 @@ class OpenStreams:
     """All of them; `Core` ends those whose credentials end."""
 
     def __init__(self) -> None:
-        self._open: set[OpenStream] = set()
+        self._open: dict[OpenStream, bool] = {}
         self._closing = False
 
     def __len__(self) -> int:
-        """Return their number."""
-        return len(self._open)
+        """Return the number of those on a connection."""
+        return sum(self._open.values())
 
-    def add(self, stream: OpenStream) -> None:
-        """Add a stream.
+    def add(self, stream: OpenStream, *, connected: bool = True) -> None:
+        """Add a stream; one that is not `connected` waits for a stream that takes it, maybe at another node.
 
         Raises:
             Overloaded: the gateway is stopping.
         """
         if self._closing:
             raise Overloaded("The gateway is stopping; try again in a few seconds.", retry_after=5)
-        self._open.add(stream)
+        self._open[stream] = connected
 
     def discard(self, stream: OpenStream) -> None:
         """Remove a stream, if it is there."""
-        self._open.discard(stream)
+        self._open.pop(stream, None)
 
     def of(self, credential_id: str) -> int:
         """Count the streams of a credential."""

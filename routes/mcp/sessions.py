@@ -174,7 +174,7 @@ class McpSessions:
         session = self._sessions.get(call.session)
         if session is None:
             self._make_room(call.caller.credential_id)
-            watch = watch_of(self._call_of(call), frozenset((RESOURCES, PROMPTS)))
+            watch = watch_of(self._call_of(call), frozenset((RESOURCES, PROMPTS)), connected=False)
             session = self._sessions[call.session] = _Session(watch, self._now())
             try:
                 await watch.start()

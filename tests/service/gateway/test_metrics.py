@@ -99,6 +99,16 @@ async def test_the_time_of_a_stream_without_end_is_that_to_its_head(user: Client
     assert 0 < after[total] - before.get(total, 0) <= head_s
 
 
+async def test_a_session_of_mcp_counts_as_a_reader_while_its_stream_is_open(user: Client):
+    await until_counted(user, 0)
+    readers = 'parley_stream_readers{stream="other"}'
+    before = (await metrics(user))[readers]
+    async with stream(user, await begun(user)):
+        assert (await metrics(user))[readers] - before == 1
+    await until_counted(user, 0)
+    assert (await metrics(user))[readers] == before
+
+
 async def until_counted(client: Client, count: int) -> None:
     """Wait until this number of streams of zones is read, and no other request is under way."""
     async with asyncio.timeout(30):
