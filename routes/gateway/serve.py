@@ -16,7 +16,7 @@ from actors.calls.admission import admit, authenticate, count_stored
 from actors.calls.call import Call, Elsewhere
 from actors.calls.known_members import members_of
 from actors.calls.request import Body, checked, refusal_of
-from actors.errors import MessageKept, NotPermitted, Overloaded, ServiceError, UserSuspended
+from actors.errors import InvalidField, MessageKept, NotPermitted, Overloaded, ServiceError, UserSuspended
 from actors.idempotency.once import Done, fingerprint_of, require_key
 from actors.idempotency.records import Rendered
 from routes.doors.answer_stream import AnswerStream, ConnectionStream, HeadSent
@@ -334,10 +334,13 @@ def _asked(model: type[BaseModel], values: dict[str, str]) -> BaseModel:
     """Validate query parameters.
 
     Raises:
-        InvalidField: the note names up to ten wrong or unknown parameters.
+        InvalidField: the note names up to ten wrong or unknown parameters, or one with a NUL.
     """
     if model.model_config.get("extra") == "forbid":
         members_of(model).require_known(values)
+    for name, value in values.items():
+        if "\0" in value:  # PostgreSQL can't look for it
+            raise InvalidField(f"Invalid value of {name}: a text must not contain NUL.")
     try:
         return model.model_validate(values)
     except ValidationError as error:

@@ -61,9 +61,11 @@ async def test_users_are_listed_by_prefix_role_and_state(cast: Cast, operator: C
         "cursor=AA==",
         "cursor=YQ",
         "page=2",
+        "prefix=a%00",
     ):
         (await operator.request("GET", f"{USERS}?{wrong}")).refused(1003, 400)
-    (await operator.request("GET", "/api/admin/audit?user=x")).refused(1003, 400)
+    for path in ("/api/admin/audit?user=x", "/api/admin/audit?service=%00", "/api/audit?service=%00"):
+        (await operator.request("GET", path)).refused(1003, 400)
 
 
 async def test_users_are_listed_while_some_are_destroyed(nobody: Client, operator: Client, unique: str):
