@@ -15,7 +15,7 @@ from actors.calls.acts import note_refused, noted, require_role
 from actors.calls.admission import admit, authenticate, count_stored
 from actors.calls.call import Call, Elsewhere
 from actors.calls.known_members import members_of
-from actors.calls.request import Body, checked, refusal_of
+from actors.calls.request import REFERENCE_CHARS, Body, checked, refusal_of
 from actors.errors import InvalidField, MessageKept, NotPermitted, Overloaded, ServiceError, UserSuspended
 from actors.idempotency.once import Done, fingerprint_of, require_key
 from actors.idempotency.records import Rendered
@@ -181,7 +181,7 @@ class GatewayRoutes:
             require_role(call, changes=route.mutates)
         except (NotPermitted, UserSuspended) as error:
             if route.mutates:
-                call.target_names = params
+                call.target_names = {name: sent[:REFERENCE_CHARS] for name, sent in params.items()}
                 await note_refused(call, error.internal_code, credential)
             raise
 

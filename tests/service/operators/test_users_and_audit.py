@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from actors.calls.request import REFERENCE_CHARS
 from tests.gateways.gate import ENGINES
 from tests.support.clock import DAY_MS, ClockFile
 from tests.support.gateway import PASSWORD, Client, running
@@ -180,6 +181,12 @@ async def test_a_change_that_its_sender_may_not_make_leaves_a_row_with_its_name(
     assert "setRole" not in [
         row["service"] for row in (await cast.auditor.request("GET", "/api/audit")).body["entries"]
     ]
+
+
+async def test_the_row_of_a_refused_change_has_no_more_of_a_name_than_a_name_may_have(cast: Cast, operator: Client):
+    (await cast.user.request("POST", f"{USERS}/{'z' * 5_000}/resume")).refused(2003, 403)
+    (row,) = [row for row in await audit(operator, service="resumeUser", limit=200) if row["user"] == cast.user.name]
+    assert row["target"] == {"name": "z" * REFERENCE_CHARS}
 
 
 async def test_who_was_allowed_a_change_just_now_leaves_a_row_of_its_refusal(cast: Cast, operator: Client):
