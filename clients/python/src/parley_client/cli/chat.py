@@ -2,6 +2,8 @@
 
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
 
 NOT_FOUND = 3000
 LONGEST_TEXT = 32_000
+CUT_FROM = 4_095
+"""Bytes of a line that a terminal hands on by itself, without a word about the rest of a longer one."""
+TOO_LONG = f"Lines of {CUT_FROM:,} bytes and more can't be sent from here; use a pipe, or end parts with a backslash."
 DESCRIPTION = "Made by parley chat"
 
 
@@ -99,6 +104,10 @@ def _show(event: "ChatDelta | ChatDone", as_json: bool) -> None:
 
 def _typed() -> Iterator[str]:
     """Yield what to say, line by line; a line that ends with a backslash goes on."""
+    is_edited = False
+    with suppress(ImportError):  # it is missing from some builds of Python
+        import_module("readline")  # input() uses it from then on: with editing, a history and lines of any length
+        is_edited = sys.stdout.isatty()
     text = ""
     while True:
         try:
@@ -106,6 +115,9 @@ def _typed() -> Iterator[str]:
         except EOFError:
             typer.echo()
             return
+        if not is_edited and len(line.encode()) >= CUT_FROM:
+            tell(TOO_LONG)
+            continue
         text += line.removesuffix("\\") + ("\n" if line.endswith("\\") else "")
         if not line.endswith("\\") and text.strip():
             yield text
