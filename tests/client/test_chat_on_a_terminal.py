@@ -66,3 +66,8 @@ async def test_a_long_line_is_refused_where_the_terminal_would_cut_it(
     shown = await typed(parley, f"{unique}-agent", ("> ", LONG), ("> ", "Hello\\"), ("... ", "world"))
     assert "can't be sent from here" in shown
     assert await said(client, f"{unique}-agent") == ["Hello\nworld"]
+
+
+async def test_a_line_of_blanks_is_forgotten(parley: CommandLine, client: AsyncParley, unique: str) -> None:
+    await typed(parley, f"{unique}-agent", ("> ", "  "), ("> ", "\\"), ("... ", ""), ("> ", "after"))
+    assert await said(client, f"{unique}-agent") == ["after"]

@@ -119,6 +119,8 @@ def _typed() -> Iterator[str]:
             tell(TOO_LONG)
             continue
         text += line.removesuffix("\\") + ("\n" if line.endswith("\\") else "")
-        if not line.endswith("\\") and text.strip():
+        if line.endswith("\\"):
+            continue
+        if text.strip():
             yield text
-            text = ""
+        text = ""
