@@ -24,6 +24,7 @@ from tests.support.gateway import Client, GatewayProcess, running
 from tests.support.relay import linked
 
 SETTINGS = {"PARLEY_DEFAULT_PLAN": "enterprise"}
+A_MINUTE_LATER = "const now = performance.now(); performance.now = () => now + 60_000;"
 
 
 @pytest.fixture(scope="module")
@@ -216,6 +217,45 @@ async def test_a_reply_that_ends_while_the_page_looks_for_it_is_shown(
     await second.goto(f"{scripted.base}{path}")
     await expect(messages(second).nth(1)).to_contain_text("early-late")
     await expect(messages(second)).to_have_count(2)
+
+
+async def test_what_another_window_has_said_is_shown_with_the_next_reply_and_when_one_comes_back(
+    scripted: Console, talker: Client, unique: str
+):
+    path = f"/console/chat/{unique}-agent"
+    first, second = await scripted.window(talker, path), await scripted.window(talker, path)
+    for page in (first, second):
+        await expect(page.get_by_text(f"Say something to {unique}-agent")).to_be_visible()
+    await first.evaluate("dispatchEvent(new Event('blur'))")
+    await say(first, "say:one")
+    await expect(messages(first)).to_have_count(2)
+    await say(first, "say:two")
+    await expect(messages(first)).to_have_count(4)
+    await say(second, "say:three")
+    for number, said in enumerate(("say:one", "one", "say:two", "two", "say:three", "three")):
+        await expect(messages(second).nth(number)).to_contain_text(said)
+    await expect(messages(second)).to_have_count(6)
+    await first.evaluate(A_MINUTE_LATER)
+    await first.evaluate("dispatchEvent(new Event('focus'))")
+    await expect(messages(first).nth(5)).to_contain_text("three")
+    await expect(messages(first)).to_have_count(6)
+
+
+async def test_a_reply_under_way_in_another_window_is_followed_by_one_that_comes_back(
+    scripted: Console, talker: Client, unique: str, tmp_path: Path
+):
+    path = f"/console/chat/{unique}-agent"
+    first, second = await scripted.window(talker, path), await scripted.window(talker, path)
+    await expect(first.get_by_text(f"Say something to {unique}-agent")).to_be_visible()
+    await first.evaluate("dispatchEvent(new Event('blur'))")
+    await say(second, f"say:early wait:{tmp_path}/gate say:-late")
+    await expect(messages(second).nth(1)).to_contain_text("early")
+    await first.evaluate(A_MINUTE_LATER)
+    await first.evaluate("dispatchEvent(new Event('focus'))")
+    await expect(messages(first).nth(1)).to_contain_text("early")
+    (tmp_path / "gate").touch()
+    await expect(messages(first).nth(1)).to_contain_text("early-late")
+    await expect(messages(first)).to_have_count(2)
 
 
 async def test_a_reply_goes_on_after_a_lost_connection(

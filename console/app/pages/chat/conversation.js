@@ -8,7 +8,7 @@ import { followRun } from "./run.js";
 
 const PAGE = 50;
 const MAX_PAGE = 200;
-const AWAY_MS = 10_000;
+const AWAY_MS = 2_000;
 const ARRIVES_MS = 300;
 const START = { messages: [], runs: [], next: null, done: false, loading: false, error: null, said: "" };
 const runOf = (message) => `run_${message.id.slice(4)}`;
@@ -30,22 +30,29 @@ export function useConversation(target, onChat) {
     talk.show(setState, (reply) => latest.current(reply));
     return () => talk.leave();
   }, [talk]);
-  useReturn(() => talk.refresh());
+  useReturn(() => talk.catchUp());
   return { ...state, ...talk.acts };
 }
 
-/** Read again when the user comes back to the page: more may have been said in another window. */
+/** Read again when the user comes back to the window: more may have been said in another one. */
 function useReturn(act) {
   const latest = useRef(act);
   latest.current = act;
   useEffect(() => {
-    let since = Infinity;
-    const seen = () => {
-      if (document.hidden) since = performance.now();
-      else if (performance.now() - since > AWAY_MS) latest.current();
+    let since = document.hasFocus() ? Infinity : performance.now();
+    const away = () => {
+      since = Math.min(since, performance.now());
     };
-    document.addEventListener("visibilitychange", seen);
-    return () => document.removeEventListener("visibilitychange", seen);
+    const back = () => {
+      if (performance.now() - since > AWAY_MS) latest.current(); // each read is a request of the user's day
+      since = Infinity;
+    };
+    const seen = () => (document.hidden ? away() : back());
+    const events = [[document, "visibilitychange", seen], [window, "blur", away], [window, "focus", back]];
+    for (const [of, event, act] of events) of.addEventListener(event, act);
+    return () => {
+      for (const [of, event, act] of events) of.removeEventListener(event, act);
+    };
   }, []);
 }
 
@@ -118,7 +125,9 @@ class Talk {
     const last = this.state.messages.at(-1);
     if (last?.role !== "user" || last.mark !== null) return;
     const id = runOf(last);
-    const isKnown = () => this.state.runs.some((run) => run.id === id);
+    const mayBe = (run) => run.id === null && run.state === "working" && run.content === last.content;
+    const isIt = (run) => run.id === id || mayBe(run); // its header is still on the way
+    const isKnown = () => this.state.runs.some(isIt);
     const run = isKnown() ? null : await route("GET", `/api/runs/${id}`).catch(() => null);
     if (this.closed || run === null || isKnown()) return;
     if (run.state !== "working") return this.catchUp(last); // it has ended since its conversation was read
@@ -128,10 +137,10 @@ class Talk {
     this.follow(entry);
   }
 
-  /** Read what has come after `message`, and follow a chat that is on its way there. */
-  async catchUp(message) {
+  /** Read what has come after `message`, the last one that is known, and follow a chat that is on its way there. */
+  async catchUp(message = this.state.messages.at(-1)) {
     await this.refresh();
-    if (this.state.messages.at(-1)?.id !== message.id) await this.find();
+    if (this.state.messages.at(-1)?.id !== message?.id) await this.find();
   }
 
   read(page) {
@@ -155,7 +164,7 @@ class Talk {
     const { messages, done } = this.state;
     if (messages.length === 0 && !done) return this.older(); // from no first message on, all would be read
     this.change({ said: "" });
-    const first = messages[0]?.seq ?? 0;
+    const first = done ? 0 : messages[0].seq;
     const read = [];
     let cursor;
     try {
@@ -221,12 +230,14 @@ class Talk {
 
   async ended(key, messages) {
     const reply = messages.at(-1);
+    const last = this.state.messages.at(-1)?.seq ?? 0;
     const { found } = this.state.runs.find((run) => run.key === key);
     const runs = this.state.runs.filter((run) => run.key !== key);
     this.merge(messages, { runs, done: this.state.done || this.state.messages.length === 0 });
     this.change({ said: `${reply.name}: ${reply.content}` });
     this.onChat(reply);
-    if (found) await this.catchUp(reply); // whoever sent it may have sent more
+    const isMissingSome = messages[0].seq > last + 1; // another window has sent them
+    if (found || isMissingSome) await this.catchUp(reply); // whoever sent it may have sent more
   }
 
   /** Show why there is no reply; a chat that was stopped before its first word has its mark instead. */
