@@ -366,15 +366,24 @@ async def test_contrast_themes_show_what_is_chosen(console: Console, user: Clien
     await no_serious_violations(page)
 
 
-async def test_a_used_up_quota_leaves_no_older_figures_beside_it(console: Console, user: Client):
-    await set_plan(user, user.name, "free")
+async def test_a_used_up_quota_is_drawn_full_with_the_time_of_its_reset(console: Console, user: Client):
+    await set_plan(user, user.name, "enterprise", limit=12)
     page = await console.window(user)
-    await expect(page.get_by_text("requests left")).to_be_visible()
-    while (await user.command("AP_List")).http == 200:  # 100 of the day
+    quota, agents = page.get_by_role("region", name="Today's quota"), page.get_by_role("link", name="0 Agents")
+    await expect(quota).to_contain_text("of 12 used on plan enterprise")
+    await expect(agents).to_be_visible()
+    while (await user.command("AP_List")).http == 200:
         pass
     await page.get_by_role("button", name="Refresh").click()
-    await expect(page.get_by_role("alert")).to_contain_text("code 4000")
-    await expect(page.get_by_text("requests left")).to_have_count(0)
+    await expect(quota.get_by_role("img", name="100 % of today's quota is used")).to_be_visible()
+    await expect(quota).to_contain_text("0 requests left")
+    await expect(quota).to_contain_text(re.compile(r"12 of 12 used\..*again at 00:00 UTC, in (\d+ h )?\d+ min"))
+    await expect(agents).to_be_hidden()  # no older figures beside it
+    await expect(page.get_by_role("alert")).to_have_count(0)
+    await no_serious_violations(page)
+    await set_plan(user, user.name, "enterprise")
+    await page.get_by_role("button", name="Refresh").click()
+    await expect(quota).to_contain_text("Plan enterprise has no limit.")
 
 
 async def test_a_used_up_quota_is_told_in_lists_too(console: Console, user: Client):

@@ -10,7 +10,7 @@ const WAITS_MS = [300, 1000, 2500];
 
 /** A refusal of the gateway, or no answer at all (code 0). */
 export class ApiError extends Error {
-  constructor(note, { code = 0, http = 0, requestId = null, retryAfter = null, unreached = false } = {}) {
+  constructor(note, { code = 0, http = 0, requestId = null, retryAfter = null, quota = null, unreached = false } = {}) {
     super(note);
     this.name = "ApiError";
     this.note = note;
@@ -18,6 +18,7 @@ export class ApiError extends Error {
     this.http = http;
     this.requestId = requestId;
     this.retryAfter = retryAfter;
+    this.quota = quota;
     this.unreached = unreached;
   }
 }
@@ -31,7 +32,18 @@ export function errorOf(response, body) {
     http: status.http_code ?? response.status,
     requestId: response.headers.get("X-Request-Id"),
     retryAfter: Number.isNaN(seconds) ? null : seconds,
+    quota: quotaOf(response.headers),
   });
+}
+
+/** Read the day's quota from an answer's RateLimit headers, as a user's record has it; null where it has none. */
+function quotaOf(headers) {
+  const figure = (name, key) => Number(new RegExp(`;${key}=(\\d+)`).exec(headers.get(name))?.[1] ?? NaN);
+  const limit = figure("RateLimit-Policy", "q");
+  const remaining = figure("RateLimit", "r");
+  const resetsAt = Date.now() + figure("RateLimit", "t") * 1000;
+  if (Number.isNaN(limit + remaining + resetsAt)) return null;
+  return { limit, remaining, used: limit - remaining, resets_at: new Date(resetsAt).toISOString() };
 }
 
 /** Read a body as JSON where it is JSON, else as text; null where there is none. */

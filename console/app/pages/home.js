@@ -29,20 +29,20 @@ const USED_UP = 4000;
 /** Today's quota, what the user has, and ways to go on. */
 export default function Home() {
   const { user, role } = session();
-  const own = useLoad(async () => (await command("US_Read")).profile[0]);
+  const own = useLoad(readOwn);
   const refresh = html`<${Button} icon="refresh" busy=${own.loading} onClick=${own.reload}>Refresh<//>`;
   return html`<${Page} title=${`Welcome, ${user}`} actions=${refresh}>
-    <${Loaded} from=${own.error?.code === USED_UP ? { ...own, data: null } : own}>${(record) => html`
+    <${Loaded} from=${own}>${({ quota, record }) => html`
       <div class="columns">
-        <${Quota} quota=${record.quota} plan=${record.plan} />
+        <${Quota} quota=${quota} plan=${record?.plan} />
         <${Section} title="Your workspace">
           <ul class="tiles">${COUNTS.map(([key, title, page]) => html`<li key=${key}>
-            <${Tile} count=${record.counts[key]} title=${title} icon=${page} href=${`/console/${page}`} />
+            <${Tile} count=${record?.counts[key]} title=${title} icon=${page} href=${`/console/${page}`} />
           </li>`)}</ul>
           <${Facts} of=${{
-            Plan: html`<${Badge} kind="accent">${record.plan}<//>`,
+            Plan: record && html`<${Badge} kind="accent">${record.plan}<//>`,
             Role: role === "user" ? null : html`<${Badge}>${role}<//>`,
-            "User since": html`<${Time} at=${record.created_at} />`,
+            "User since": record && html`<${Time} at=${record.created_at} />`,
           }} />
         <//>
       </div>`}
@@ -51,8 +51,19 @@ export default function Home() {
   <//>`;
 }
 
+/** Read the user's quota and record; once the quota is used up, the refusal tells of the quota, and nothing of the rest. */
+async function readOwn() {
+  try {
+    const [record] = (await command("US_Read")).profile;
+    return { quota: record.quota, record };
+  } catch (error) {
+    if (error.code !== USED_UP || error.quota === null) throw error;
+    return { quota: error.quota, record: null };
+  }
+}
+
 function Tile({ count, title, icon, href }) {
-  const content = html`<${Icon} name=${icon} /><span class="tile-count">${number(count)}</span><span class="tile-title">${title}</span>`;
+  const content = html`<${Icon} name=${icon} /><span class="tile-count">${count === undefined ? "–" : number(count)}</span><span class="tile-title">${title}</span>`;
   return has(href) ? html`<${Link} class="tile" href=${href}>${content}<//>` : html`<div class="tile">${content}</div>`;
 }
 
@@ -77,7 +88,7 @@ function Quota({ quota, plan }) {
       <div class="quota-words">
         <p class="quota-main"><strong>${limit ? number(remaining) : number(used)}</strong> ${limit ? (remaining === 1 ? "request left" : "requests left") : (used === 1 ? "request so far" : "requests so far")}</p>
         <p class="quiet">${limit
-          ? html`${number(used)} of ${number(limit)} used on plan ${plan}.`
+          ? html`${number(used)} of ${number(limit)} used${plan && ` on plan ${plan}`}.`
           : html`Plan ${plan} has no limit.`}</p>
         <p class="quiet">The count starts again at 00:00 UTC, in ${hoursTo(resetsAt)}.</p>
         ${level === "warning" && html`<p><${Badge} kind="warning">${Math.round(share * 100)} % used<//></p>`}
