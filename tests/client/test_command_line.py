@@ -63,6 +63,18 @@ async def test_three_commands_lead_to_a_streamed_chat(parley: CommandLine, tmp_p
     assert "Is the gateway running, and is this its address" in " ".join(gone.err.split())
 
 
+@pytest.mark.parametrize("config_home", ["", "settings"])
+async def test_a_config_home_that_is_no_absolute_path_counts_as_unset(
+    parley: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unique: str, config_home: str
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    login = ("login", f"{unique}-user", "--register")
+    ran = await parley.inside(*login, XDG_CONFIG_HOME=config_home)
+    assert (ran.status, list((tmp_path / "here").iterdir())) == (0, []), ran.err
+    assert (tmp_path / ".config" / "parley" / "profiles.json").is_file()
+
+
 @pytest.mark.parametrize(
     "kept",
     ["{", "", "[]", "\udcff", '{"default": "plk_x"}', '{"default": {"url": 1}}', '{"default": {"key": ["plk_x"]}}'],

@@ -22,8 +22,11 @@ class Profile:
 
 
 def folder() -> Path:
-    """Return the folder of the file with profiles."""
-    return Path(typer.get_app_dir("parley"))
+    """Return the folder of the file with profiles, in the system's place for settings."""
+    found = Path(typer.get_app_dir("parley"))
+    if found.is_absolute():
+        return found
+    return Path.home() / ".config" / "parley"  # XDG has an empty or relative XDG_CONFIG_HOME count as unset
 
 
 def read(name: str) -> Profile:
