@@ -98,7 +98,9 @@ async def test_the_graph_shows_who_holds_whom_by_mouse_and_keyboard(
     await expect(page).to_have_url(re.compile(f"/console/graph/{holder.name}$"))
     picture = page.get_by_role("group", name=f"Who holds whom around {holder.name}")
     await expect(picture.get_by_role("button")).to_have_count(4)
+    await expect(page.get_by_text("4 entities, 3 relations.")).to_be_visible()
     relations = page.get_by_role("table", name="Relations")
+    await expect(relations.get_by_role("row")).to_have_count(1 + 3)
     for line in (
         f"{unique}-agent agent founder {unique}-domain domain",
         f"{unique}-agent agent admin {unique}-bank bank",

@@ -30,7 +30,7 @@ function Shown({ graph, chosen }) {
   }
   return html`
     ${graph.truncated && html`<${Notice} kind="warning" title="Not everything is shown">There is more than fits here; the user's own come first.<//>`}
-    <p class="quiet graph-words">${plural(graph.nodes.length, "entity", "entities")}, ${plural(graph.edges.length, "relation")}. Choose one to see its relations.</p>
+    <p class="quiet graph-words">${plural(picture.nodes.length, "entity", "entities")}, ${plural(picture.edges.length, "relation")}. Choose one to see its relations.</p>
     <${Picture} picture=${picture} chosen=${node?.id} label=${`Who holds whom around ${graph.user.name}`} />
     ${node && html`<${Chosen} node=${node} user=${graph.user} />`}
     <${Relations} picture=${picture} node=${node} />`;
