@@ -517,8 +517,21 @@ async def test_a_conversation_that_is_not_there_takes_no_messages(console: Conso
     page = await console.window(user, f"/console/chat/{unique}-agent/cnv_none")
     await expect(page.get_by_role("alert")).to_contain_text("code 3000")
     await expect(page.get_by_role("heading", name="Conversation", exact=True)).to_be_visible()
-    await page.get_by_role("textbox", name="Message to").fill("Hello?")
-    await expect(page.get_by_role("button", name="Send")).to_be_disabled()
+    await expect(page.get_by_role("textbox", name="Message to")).to_be_disabled()
+    await expect(page.get_by_placeholder("Nothing can be sent here.")).to_be_visible()
+
+
+async def test_an_agent_that_is_not_there_is_told_once_and_takes_no_messages(
+    console: Console, user: Client, unique: str
+):
+    page = await console.window(user, "/console/chat")
+    async with page.expect_response(lambda response: '"CV_List"' in (response.request.post_data or "")) as listed:
+        await page.goto(f"{console.base}/console/chat/{unique}-ghost")
+    await (await listed.value).finished()
+    await expect(page.get_by_text(f"There is no agent {unique}-ghost that you see")).to_be_visible()
+    await expect(page.get_by_role("textbox", name="Message to")).to_be_disabled()
+    await expect(page.get_by_role("button", name="Try again")).to_have_count(0)
+    await no_serious_violations(page)
 
 
 async def test_chat_on_a_phone_and_in_the_dark(console: Console, user: Client, unique: str):

@@ -78,7 +78,10 @@ async def test_a_zone_is_followed_in_two_windows_at_once(console: Console, user:
     await expect(members.get_by_role("listitem")).to_have_count(1)
     await expect(first.get_by_text(f"{unique}-brass left")).to_be_visible()
     await expect(second.get_by_text("Your last agent has left this domain.")).to_be_visible()
-    await expect(second.get_by_role("button", name="Send")).to_be_disabled()
+    await expect(second.get_by_role("textbox", name="Message to")).to_be_disabled()
+    await second.goto(f"{console.base}/console/zones/{domain}/nozone")
+    await expect(second.get_by_role("textbox", name="Message to")).to_be_disabled()
+    await expect(second.get_by_placeholder("Nothing can be posted here.")).to_be_visible()
 
 
 async def test_a_text_with_any_line_separator_arrives_live_and_so_does_what_follows(
@@ -349,6 +352,7 @@ async def test_a_zone_without_a_member_of_one_s_own_is_explained(
     await page.get_by_role("link", name=domain).click()
     await expect(page.get_by_role("alert")).to_contain_text("code 2003")
     await expect(page.get_by_text("You have no member here")).to_be_visible()
+    await expect(page.get_by_role("textbox", name="Message to")).to_be_disabled()
     await expect(page.get_by_role("button", name="Send")).to_be_disabled()
     await no_serious_violations(page)
 

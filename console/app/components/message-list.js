@@ -119,13 +119,14 @@ function Older({ older, frame, none }) {
 
 /** A field for a message, with its button: Enter sends, Shift and Enter makes a line. onSend(text) may refuse with false.
  *
- * `keys(event)` sees keys first; the field's element is in `field.current`, `about` are further attributes of it.
+ * `keys(event)` sees keys first; the field's element is in `field.current`, `about` are further attributes of it. Where
+ * nothing can be sent, `closed` says why.
  */
-export function Composer({ label, text, onText, onSend, field, keys, about = {}, disabled = false, placeholder, children }) {
+export function Composer({ label, text, onText, onSend, field, keys, about = {}, closed = null, placeholder, children }) {
   const own = useRef(null);
   const area = field ?? own;
   const over = text.length > MAX_TEXT ? [...text].length - MAX_TEXT : 0;
-  const isReady = text.trim() !== "" && over <= 0 && !disabled;
+  const isReady = text.trim() !== "" && over <= 0 && !closed;
   const send = () => {
     if (isReady && onSend(text) !== false) onText("");
     area.current.focus();
@@ -142,7 +143,7 @@ export function Composer({ label, text, onText, onSend, field, keys, about = {},
   }, [text]);
   return html`<div class="composer">
     <div class="composer-row">
-      <textarea ref=${area} rows="1" aria-label=${label} value=${text} placeholder=${placeholder}
+      <textarea ref=${area} rows="1" aria-label=${label} value=${text} placeholder=${closed || placeholder} disabled=${Boolean(closed)}
         onInput=${(event) => onText(event.currentTarget.value)} onKeyDown=${onKeyDown}></textarea>
       <button type="button" class="button primary icon-only" aria-label="Send" disabled=${!isReady} onClick=${send}>
         <${Icon} name="send" />

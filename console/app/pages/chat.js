@@ -93,7 +93,7 @@ function Talk({ name, agent, data, current, pages, seq }) {
       ${data.gone && talk.messages.length > 0 && html`<${Notice} kind="warning">The agent ${name} is gone, or no longer visible to you. This conversation stays readable.<//>`}
       ${data.record && html`<${Unavailable} agent=${data.record} onChange=${agent.reload} />`}
       <${Composer} label=${`Message to ${name}`} placeholder=${`Message ${name}`} field=${field} text=${text} onText=${setText}
-        disabled=${data.gone || isMissing} onSend=${talk.send}>
+        closed=${(data.gone || isMissing) && "Nothing can be sent here."} onSend=${talk.send}>
         ${working.length > 0 && html`<${Button} size="small" icon="stop" busy=${working[0].cancelling}
           onClick=${() => talk.cancel(working[0])}>Stop<//>`}
       <//>

@@ -96,7 +96,7 @@ function Zone({ domain, zone: name, query, people: { members, error, apply } }) 
         ${zone.ended && html`<${Notice} kind="warning">${ENDS[zone.ended] ?? "This zone is no longer followed. Reload the page to follow it again."}<//>`}
         ${mentions.list}
         <${Composer} label=${`Message to ${name}`} placeholder=${`Message #${name}, @ to ask an agent`} field=${field} text=${text} onText=${setText}
-          keys=${mentions.keys} about=${mentions.about} disabled=${isOut} onSend=${(content) => zone.post(content, query.reply)}>
+          keys=${mentions.keys} about=${mentions.about} closed=${isOut && "Nothing can be posted here."} onSend=${(content) => zone.post(content, query.reply)}>
           <${Select} label="Reply from" options=${[["", "those it mentions"], ...names]} value=${query.reply ?? ""}
             onChange=${(event) => setQuery({ reply: event.currentTarget.value })} />
         <//>

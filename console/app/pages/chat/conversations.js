@@ -1,6 +1,7 @@
 import { Badge, Button, Confirm, Dialog, Empty, ErrorNotice, Field, Form, Loaded, Loading, Menu, MenuItem, More, toast } from "../../components/index.js";
 import { command } from "../../lib/api.js";
 import { plural, Time } from "../../lib/format.js";
+import { NOT_THERE } from "../../lib/http.js";
 import { useAction, useLoad, useSettled } from "../../lib/load.js";
 import { html, useState } from "../../lib/preact.js";
 import { Link, navigate, to } from "../../lib/router.js";
@@ -16,6 +17,7 @@ export function Conversations({ agent, pages, current, find, onFind, gone }) {
     pages.refresh();
     navigate(to("chat", agent, made.id));
   });
+  const isTold = gone && pages.error?.code === NOT_THERE; // beside the list
   const hasDefault = pages.rows.some((conversation) => conversation.default);
   return html`
     <div class="talk-list-head">
@@ -34,7 +36,7 @@ export function Conversations({ agent, pages, current, find, onFind, gone }) {
         <//>
       </li>`)}
     </ul>
-    ${pages.rows.length === 0 && pages.loading ? html`<${Loading} />` : html`<${More} pages=${pages} />`}`}`;
+    ${pages.rows.length === 0 && pages.loading ? html`<${Loading} />` : !isTold && html`<${More} pages=${pages} />`}`}`;
 }
 
 /** Return whether a conversation is the one that the link names. */
