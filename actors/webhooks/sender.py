@@ -19,6 +19,7 @@ BODY_S = 2.0
 """Seconds to wait for the body after the status, which alone decides the outcome."""
 EXCERPT_BYTES = 1_024
 """The number of characters of an answer's body in the log."""
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 class Sender:
@@ -51,7 +52,7 @@ class Sender:
             if status is None:
                 error = why(raised)
         if status is not None:
-            error = None if 200 <= status < 300 else "redirect" if 300 <= status < 400 else "http_status"
+            error = None if 200 <= status < 300 else "redirect" if status in _REDIRECTS else "http_status"
         return Outcome(status, round((perf_counter() - started) * 1000), error, excerpt, retry_after)
 
 
