@@ -193,8 +193,16 @@ _PLAIN = {
     "int_type": "it must be a whole number",
     "int_parsing": "it must be a whole number",
     "int_from_float": "it must be a whole number",
+    "int_parsing_size": "the number is out of range",
+    "greater_than_equal": "it must be at least {ge:,}",
+    "less_than_equal": "it must be at most {le:,}",
+    "string_too_short": "it must have {min_length:,} or more characters",
+    "string_too_long": "it must have at most {max_length:,} characters",
+    "too_short": "it must have {min_length:,} or more entries",
+    "too_long": "it must have at most {max_length:,} entries",
+    "literal_error": "it must be {expected}",
 }
-"""Messages for the types of pydantic's errors."""
+"""Messages for the types of pydantic's errors, with members of their `ctx`."""
 
 
 def _plain(problem: ErrorDetails) -> str:
@@ -204,7 +212,7 @@ def _plain(problem: ErrorDetails) -> str:
     if kind == "int_type" and isinstance(problem["input"], float) and abs(problem["input"]) >= 2**63:
         return "the number is out of range"  # JSON's whole numbers beyond 64 bits are read as floats
     if kind in _PLAIN:
-        return _PLAIN[kind]
+        return _PLAIN[kind].format_map(problem.get("ctx", {}))
     if _NO_NUL in message:
         return "a text must not contain NUL"
     message = message.removeprefix("Value error, ")

@@ -170,7 +170,7 @@ def checked_filter(events: Sequence[str]) -> tuple[str, ...]:
     """
     for position, wanted in enumerate(events):
         if wanted not in FILTERS:
-            raise InvalidField(f"Invalid value of events[{position}]: allowed are {', '.join(FILTERS)}.")
+            raise InvalidField(f"Invalid value of events.{position}: allowed are {', '.join(FILTERS)}.")
     return tuple(dict.fromkeys(events))
 
 

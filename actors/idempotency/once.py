@@ -74,7 +74,7 @@ def require_key(key: str) -> str:
         InvalidField: it is empty, too long, or has other than visible ASCII characters.
     """
     if not _visible.match(key):
-        raise InvalidField("Invalid value of Idempotency-Key: 1 to 255 visible ASCII characters.")
+        raise InvalidField("Invalid value of Idempotency-Key: send 1 to 255 visible ASCII characters.")
     return key
 
 

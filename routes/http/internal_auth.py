@@ -33,4 +33,4 @@ class InternalAuth:
         if not header("x-internal-secret"):
             raise NoCredential("This is an internal route: send X-Internal-Secret.")
         if not self.holds(header):
-            raise InvalidCredential("X-Internal-Secret is wrong.")
+            raise InvalidCredential("X-Internal-Secret is wrong; send the INTERNAL_SECRET of this gateway.")

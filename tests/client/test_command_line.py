@@ -171,7 +171,10 @@ async def test_a_wrong_internal_secret_asks_nobody_to_log_on(parley: CommandLine
     assert (await parley("login", f"{unique}-user", "--register")).status == 0
     for arguments in (("admin", "users", "list"), ("top", "--once")):
         ran = await parley(*arguments, PARLEY_INTERNAL_SECRET="wrong", PARLEY_API_KEY="plk_wrong")
-        assert (ran.status, ran.err) == (12, "2001: X-Internal-Secret is wrong.\n")
+        assert (ran.status, ran.err) == (
+            12,
+            "2001: X-Internal-Secret is wrong; send the INTERNAL_SECRET of this gateway.\n",
+        )
 
 
 async def test_another_address_and_another_brand_are_told_of(parley: CommandLine) -> None:

@@ -18,7 +18,7 @@ from tests.support.wire import events_of
 @pytest.mark.parametrize("key", ["", "a b", "x" * 256, "tab\there"])
 async def test_a_key_that_is_none_is_refused(user: Client, key: str, unique: str):
     answer = await once(user, key, "AP_Create", vx={"name": f"{unique}-agent", "description": "d"})
-    assert "Idempotency-Key" in answer.refused(1003, 400).note
+    assert "Idempotency-Key: send 1 to 255" in answer.refused(1003, 400).note
 
 
 async def test_a_repeat_counts_and_is_answered_after_a_restart(tmp_path: Path):

@@ -156,6 +156,30 @@ async def test_a_whole_number_that_is_read_as_another_is_out_of_range(user: Clie
     assert answer.refused(1003, 400).note == "Invalid value of page.after: the number is out of range."
 
 
+BOUNDS = [
+    ("content", "x" * 32_001, "it must have at most 32,000 characters"),
+    ("page.limit", 0, "it must be at least 1"),
+    ("page.after", 2**63 - 1, "it must be at most 9,007,199,254,740,991"),
+    ("vx.access", "all", "it must be 'public', 'domain', 'bank' or 'agent'"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "told"), BOUNDS, ids=[path for path, _, _ in BOUNDS])
+async def test_a_value_out_of_its_bounds_is_told_them(user: Client, path: str, value: Any, told: str):
+    body: Any = value
+    for member in reversed(path.split(".")):
+        body = {member: body}
+    assert (await user.command("ZN_Read", **body)).refused(1003, 400).note == f"Invalid value of {path}: {told}."
+
+
+async def test_lists_and_numbers_of_queries_out_of_their_bounds_are_told_them(user: Client):
+    keys = {"name": "k", "scopes": {"services": ["AP_Chat"] * 101}}
+    note = (await user.request("POST", "/api/api-keys", json=keys)).refused(1003, 400).note
+    assert note == "Invalid value of scopes.services: it must have at most 100 entries."
+    note = (await user.request("GET", "/api/audit?limit=" + "9" * 5000)).refused(1003, 400).note
+    assert note == "Invalid value of limit: the number is out of range."
+
+
 async def test_every_wrong_member_is_named_up_to_ten(user: Client):
     body = {"target": dict.fromkeys(("user", "agent", "domain", "zone", "bank"), 1), "vx": {"name": 1}, "content": 1}
     note = (await user.command("AP_List", **body)).refused(1003, 400).note

@@ -373,9 +373,9 @@ async def test_an_endpoint_is_made_listed_changed_disabled_and_deleted(user: Cli
 @pytest.mark.parametrize(
     ("body", "path"),
     [
-        ({"url": "https://example.com/", "events": ["nothing.like.this"]}, "events[0]"),
-        ({"url": "https://example.com/", "events": ["*"]}, "events[0]"),
-        ({"url": "https://example.com/", "events": ["webhook.test", "quota.threshold.*"]}, "events[1]"),
+        ({"url": "https://example.com/", "events": ["nothing.like.this"]}, "events.0:"),
+        ({"url": "https://example.com/", "events": ["*"]}, "events.0:"),
+        ({"url": "https://example.com/", "events": ["webhook.test", "quota.threshold.*"]}, "events.1:"),
         ({"url": "https://example.com/", "events": "quota.*"}, "events"),
         ({"url": "https://example.com/", "events": ["quota.*", None]}, "events.1: it must be a text"),
         ({"url": "https://example.com/", "active": "yes"}, "active"),
