@@ -17,7 +17,7 @@ from actors.engines.turn import LookUp, Memory, Persona, Reply, Turn
 from actors.retrieval.index import Index
 from actors.retrieval.question import SURE, Question
 from actors.slices import Steps, whole
-from actors.text import tokenizer
+from actors.text import answer_kinds, tokenizer
 from actors.text.answer_kinds import is_told
 from actors.text.tokenizer import lexicon
 
@@ -174,8 +174,9 @@ class RecallEngine:
             persona, frozenset(tokenizer.terms(tokenizer.split(persona.name))), passages, Index(relates=False)
         )
         for number, passage in enumerate(passages):
-            if terms := tokenizer.terms(tokenizer.split(passage)):
-                known.index.add(number, terms)
+            words = tokenizer.split(passage)
+            if terms := tokenizer.terms(words):
+                known.index.add(number, [*terms, *answer_kinds.held(passage, words)])
             yield
         self._personas.pop(persona.id, None)
         if len(self._personas) >= _MAX_PERSONAS:

@@ -4,10 +4,11 @@ import pytest
 
 from actors.banks.loading import memory_terms
 from actors.engines.relevance import asked_terms
+from actors.engines.turn import Persona
 from actors.retrieval.index import Index
 from actors.retrieval.question import Question
 from actors.slices import whole
-from tests.support.recall_talk import after, quotes
+from tests.support.recall_talk import Conversation, after, quotes
 
 
 def answering(question: str, *texts: str) -> list[str]:
@@ -70,3 +71,9 @@ def test_what_belongs_to_someone_else_is_no_answer() -> None:
 def test_what_is_said_of_someone_by_a_pronoun_may_be_theirs() -> None:
     flight = "His flight leaves at 6:40, and Ann's is late."
     assert quotes(after("Declan is at work.", flight).say("When does Declan's flight leave?")) == [flight]
+
+
+def test_the_numbers_and_ages_of_a_profile_answer_too() -> None:
+    conversation = Conversation(Persona("agt_1", "scout", "", "The Moon is 384,400 km away. Ada is nine."))
+    assert quotes(conversation.say("How far is the Moon?")) == ["The Moon is 384,400 km away."]
+    assert quotes(conversation.say("How old is Ada?")) == ["Ada is nine."]
