@@ -14,6 +14,7 @@ class EngineOptions(Struct, frozen=True):
         tools: functions of the client that the model may call, as chat completions write them: `{"type": "function",
             "function": {"name", "description", "parameters"}}`. A call of one ends the turn and goes to the client.
         tool_choice: "none" keeps the model from calling the client's functions.
+        parallel_tool_calls: whether it may call several functions at once, where it may call any.
         stop: texts before which the answer ends.
         max_tokens: of each answer of the model, at least 1.
         temperature: 0 to 2; goes before the agent's own.
@@ -25,6 +26,7 @@ class EngineOptions(Struct, frozen=True):
     instructions: tuple[str, ...] = ()
     tools: tuple[Mapping[str, Any], ...] = ()
     tool_choice: Literal["auto", "none"] = "auto"
+    parallel_tool_calls: bool = True
     stop: tuple[str, ...] = ()
     max_tokens: int | None = None
     temperature: float | None = None

@@ -39,6 +39,7 @@ def engine_options(
         instructions=instructions,
         tools=_allowed_tools(body, nested),
         tool_choice="none" if _no_tools(body) else "auto",
+        parallel_tool_calls=body.flag("parallel_tool_calls", True),
         stop=_stops(body),
         max_tokens=max_tokens,
         temperature=body.number("temperature", 0, 2),

@@ -123,6 +123,22 @@ async def test_the_owner_s_tools_give_way_to_the_client_s_names():
     assert (reply.text, toolbox.used) == ("Noon.", 1)
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (EngineOptions(tools=(WEATHER,), parallel_tool_calls=False), False),
+        (EngineOptions(tools=(WEATHER,)), None),
+        (EngineOptions(parallel_tool_calls=False), None),
+        (EngineOptions(tools=(WEATHER,), tool_choice="none", parallel_tool_calls=False), None),
+    ],
+)
+async def test_calls_one_at_a_time_are_asked_for_where_functions_of_the_client_are_offered(
+    options: EngineOptions, told: bool | None
+):
+    _, (request,) = await answer(says("Fine."), options=options, toolbox=Clock())
+    assert request.body.get("parallel_tool_calls") is told
+
+
 async def test_a_client_that_wants_no_calls_gets_none():
     options = EngineOptions(tools=(WEATHER,), tool_choice="none")
     reply, requests = await answer(calls(("weather", "{}")), says("Fine."), options=options)

@@ -140,6 +140,15 @@ def test_options_go_to_the_engine() -> None:
     )
 
 
+def test_calls_one_at_a_time_are_an_option() -> None:
+    assert chat(parallel_tool_calls=False).options == EngineOptions(parallel_tool_calls=False)
+    assert response(parallel_tool_calls=False).options == EngineOptions(parallel_tool_calls=False)
+    assert chat(parallel_tool_calls=True) == chat(parallel_tool_calls=None) == chat()
+    with pytest.raises(BadRequest) as refused:
+        chat(parallel_tool_calls="no")
+    assert (refused.value.param, refused.value.code) == ("parallel_tool_calls", "invalid_type")
+
+
 def test_only_the_allowed_tools_are_offered() -> None:
     hide: Any = {"type": "function", "function": {"name": "hide"}}
     for listed, offered in (([FUNCTION], (FUNCTION,)), ([{"type": "web_search"}], ()), ([hide, FUNCTION], ...)):

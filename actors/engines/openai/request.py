@@ -34,6 +34,8 @@ def make_request(
         request |= _members(options)
         if options.tool_choice == "auto":
             functions += map(dict[str, Any], options.tools)
+            if options.tools and not options.parallel_tool_calls:
+                request["parallel_tool_calls"] = False
     if functions:
         request["tools"] = functions
     return request

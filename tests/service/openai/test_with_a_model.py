@@ -142,6 +142,17 @@ async def test_a_call_of_the_clients_function_comes_back(
     assert [item.type for item in final.output] == ["message", "function_call"]
 
 
+async def test_one_call_at_a_time_is_asked_of_the_model(
+    openai: AsyncOpenAI, agent: str, provider: Provider, unique: str
+):
+    text = f"{unique} one at a time"
+    provider.on(text, *[calls(("look_up", "{}")) for _ in range(2)])
+    await openai.chat.completions.create(model=agent, messages=said(text), tools=[TOOL], parallel_tool_calls=False)
+    response = await openai.responses.create(model=agent, input=text, tools=[FLAT], parallel_tool_calls=False)
+    assert response.parallel_tool_calls is False
+    assert [request.body["parallel_tool_calls"] for request in provider.asked(text)] == [False, False]
+
+
 async def test_only_the_allowed_functions_are_offered(openai: AsyncOpenAI, agent: str, provider: Provider, unique: str):
     text, other = f"{unique} allowed", {"name": "other", "parameters": {"type": "object", "properties": {}}}
     provider.on(text, *[calls(("look_up", "{}")) for _ in range(2)])
