@@ -92,5 +92,6 @@ ROUTES = (
         streams=True,
         repeatable=True,
         may_only_read=True,
+        hidden_at=("/a2a/agents", {"agent": "agents"}),  # by the catalog's GET
     ),
 )

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 from sanic.exceptions import MethodNotAllowed, NotFound
@@ -23,6 +23,8 @@ class Verbs:
     routes: dict[str, Route]
     methods: dict[str, list[str]]
     """The methods of each verb of the path, for refusals of other ones."""
+    known: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The parameters that the path itself tells, at a route's `hidden_at`."""
 
 
 def by_sanic_path(routes: Iterable[Route]) -> Mapping[tuple[str, str], Verbs]:
@@ -36,6 +38,9 @@ def by_sanic_path(routes: Iterable[Route]) -> Mapping[tuple[str, str], Verbs]:
         of_path = methods.setdefault(path, {})
         of_path.setdefault(verb, []).append(route.method)
         found.setdefault((route.method, path), Verbs({}, of_path)).routes[verb] = route
+        if route.hidden_at is not None:
+            hidden, known = route.hidden_at
+            found[route.method, hidden] = Verbs({"": route}, {"": [route.method]}, known)
     return found
 
 
@@ -46,7 +51,7 @@ def chosen(verbs: Verbs, method: str, params: dict[str, str]) -> tuple[Route, di
         MethodNotAllowed: its verb exists with other methods.
         NotFound: there is no such verb.
     """
-    named = {name: value for name, value in params.items() if not name.startswith("_")}
+    named = {**verbs.known, **{name: value for name, value in params.items() if not name.startswith("_")}}
     verb = ""
     if len(verbs.methods) > 1 or "" not in verbs.methods:
         last = list(named)[-1]

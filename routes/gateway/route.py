@@ -133,6 +133,7 @@ class Route:
         repeats: True if its query parameters may be repeated; their values are joined by commas.
         may_only_read: True for a change that some bodies don't ask for; its handler checks an API key's scopes again,
             with `Call.mutates` as the body says.
+        hidden_at: a path of its own pattern, with the parameters there, that a route of another method would hide.
         service: the service as which it counts for the scopes of an API key; by default a door's route counts as
             AP_Chat, and others as none.
     """
@@ -166,6 +167,7 @@ class Route:
     endless: bool = False
     repeats: bool = False
     may_only_read: bool = False
+    hidden_at: tuple[str, Mapping[str, str]] | None = None
     service: str = GATEWAY_ROUTE
     keys_runs: bool = False
 

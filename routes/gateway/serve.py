@@ -69,7 +69,7 @@ class GatewayRoutes:
             answer = await self.serve(arrival, route, params, self._exchange.call_of(request, route.name))
             return answer and answer.response()
 
-        name = next(iter(verbs.routes.values())).name
+        name = next(iter(verbs.routes.values())).name + ("Hidden" if verbs.known else "")
         taken = partial(takes, verbs, method)
         blueprint.add_route(handler, path, [method], name=name, ignore_body=True, error_format="json", ctx_takes=taken)
 

@@ -112,3 +112,11 @@ async def test_cards_name_the_public_address_and_an_agent_named_as_the_catalog_i
         body = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks"}
         answer = await user.request("POST", "/a2a/Agents", json=body, headers={"A2A-Version": "1.0"})
         assert answer.body["result"]["totalSize"] == 0
+        for path in ("/a2a/agents", "/a2a/agents/"):
+            answer = await user.request("POST", path, json=body, headers={"A2A-Version": "1.0"})
+            assert answer.body["result"]["totalSize"] == 0
+            assert (await user.request("GET", path)).body["agents"] == [card]
+            refused = await user.request("DELETE", path)
+            assert (refused.http, refused.headers["Allow"]) == (405, "GET, HEAD, POST")
+        listed = await user.request("GET", "/a2a/agents/tasks", headers={"A2A-Version": "1.0"})
+        assert listed.body["totalSize"] == 0
