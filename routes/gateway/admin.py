@@ -139,7 +139,7 @@ async def start_agent(request: RouteCall) -> RouteReply:
 async def read_audit(request: RouteCall) -> RouteReply:
     """Return a page of the log over all users, newest first."""
     asked: AuditAsked = request.query
-    query = audit.page_of_all(asked.since_ms, asked.service or None, asked.before, asked.limit + 1)
+    query = audit.page_of_all(asked.since_ms, asked.service, asked.before, asked.limit + 1)
     rows = await request.call.core.store.fetch(query)
     return audit_reply(rows, asked.limit, lambda row: {"user": row.user} | audit_record(row))
 

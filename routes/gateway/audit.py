@@ -6,9 +6,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
 import orjson
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, StringConstraints
 
 from actors.calls.paging import cursor_of, position_of
+from actors.calls.request import BlankIsMissing
 from actors.commands import audit
 from actors.wire import Record, iso
 from persistence.audit import AuditRow
@@ -32,7 +33,9 @@ class AuditAsked(Query):
     since: Annotated[datetime, BeforeValidator(_iso_only)] | None = Field(
         None, description="Only entries from this time on (ISO 8601; UTC if it names no zone)."
     )
-    service: str | None = Field(None, max_length=100, description="Only entries of this service or operation.")
+    service: Annotated[Annotated[str, StringConstraints(max_length=100)] | None, BlankIsMissing] = Field(
+        None, description="Only entries of this service or operation."
+    )
     limit: int = Field(50, ge=1, le=200, description="Entries on a page.")
     cursor: str | None = Field(None, max_length=100, description="`next` of the page before.")
 
@@ -54,7 +57,7 @@ class AuditAsked(Query):
 async def read(request: RouteCall) -> RouteReply:
     """Return a page of the log, newest first."""
     asked: AuditAsked = request.query
-    rows = await audit.read(request.call, asked.since_ms, asked.service or None, asked.before, asked.limit)
+    rows = await audit.read(request.call, asked.since_ms, asked.service, asked.before, asked.limit)
     return audit_reply(rows, asked.limit, audit_record)
 
 

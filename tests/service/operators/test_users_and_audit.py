@@ -245,6 +245,8 @@ async def test_the_log_is_over_all_users_and_their_own_shows_no_acts(cast: Cast)
     following = await cast.auditor.request("GET", f"/api/admin/audit?limit=2&cursor={page.body['next']}")
     assert len({row["request_id"] for row in page.body["entries"] + following.body["entries"]}) >= 3
     (await cast.auditor.request("GET", "/api/admin/audit?since=yesterday")).refused(1003, 400)
+    for blank in ("", "%20"):
+        assert len(await audit(cast.auditor, service=blank)) == len(await audit(cast.auditor))
 
 
 async def test_an_operator_s_rows_outlive_it(cast: Cast):
