@@ -5,6 +5,7 @@ import pickle
 import ssl
 import traceback
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -69,6 +70,22 @@ def test_a_key_that_no_header_takes_is_refused_and_not_shown(key: str) -> None:
         Parley(key=key)
     assert "secr" not in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "note"),
+    [
+        ({"timeout": -1}, "a number of seconds above 0, not -1"),
+        ({"timeout": 0}, "a number of seconds above 0, not 0"),
+        ({"timeout": float("nan")}, "a number of seconds above 0, not nan"),
+        ({"tries": 0}, "the number of tries must be 1 or more, not 0"),
+    ],
+)
+def test_limits_in_which_no_call_can_succeed_are_refused_at_once(options: dict[str, Any], note: str) -> None:
+    with pytest.raises(InvalidSetting, match=note):
+        AsyncParley(**options)
+    with Parley() as client, pytest.raises(InvalidSetting, match=note):
+        client.with_options(**options)
 
 
 @pytest.mark.parametrize("secret", ["line\nbreak-of-a-secret", "sécret-of-a-gateway", "\x00secret-of-a-gateway"])

@@ -95,6 +95,18 @@ def idempotency_key_of(given: str | None) -> str:
     return given
 
 
+def check_limits(timeout: float, tries: int) -> None:
+    """Check how long an answer is waited for, and how often a call is tried.
+
+    Raises:
+        InvalidSetting: no call could succeed in this time, or with so few tries.
+    """
+    if not timeout > 0:
+        raise InvalidSetting(f"the timeout must be a number of seconds above 0, not {timeout}")
+    if tries < 1:
+        raise InvalidSetting(f"the number of tries must be 1 or more, not {tries}")
+
+
 def connections(make: Callable[[], Made]) -> Made:
     """Return the httpx2 client that `make` makes of certificates and proxies as the environment names them.
 

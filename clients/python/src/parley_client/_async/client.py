@@ -23,7 +23,16 @@ from parley_client._async.webhook_endpoints import AsyncWebhookEndpoints
 from parley_client._async.zones import AsyncZones
 from parley_client._repeating import CHAT_S, ONCE, Call, Repeats
 from parley_client._services import PUBLIC, READING
-from parley_client._settings import HEADERS, connections, idempotency_key_of, key_of, secret_of, tls, url_of
+from parley_client._settings import (
+    HEADERS,
+    check_limits,
+    connections,
+    idempotency_key_of,
+    key_of,
+    secret_of,
+    tls,
+    url_of,
+)
 from parley_client.answers import Answer, answer_of
 from parley_client.records import Session
 
@@ -44,8 +53,8 @@ class AsyncParley:
             it, HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE and SSL_CERT_DIR hold.
 
     Raises:
-        InvalidSetting: the address, the key, the internal secret, or a proxy or certificates of the environment
-            can't be right.
+        InvalidSetting: the address, the key, the internal secret, the timeout, the number of tries, or a proxy or
+            certificates of the environment can't be right.
 
     Example:
         async with AsyncParley("http://127.0.0.1:8000", "plk_...") as client:
@@ -65,6 +74,7 @@ class AsyncParley:
         http: httpx2.AsyncClient | None = None,
     ) -> None:
         address, self._key, self._internal_secret = url_of(url), key_of(key), secret_of(internal_secret)
+        check_limits(timeout, tries)
         http = http or connections(lambda: httpx2.AsyncClient(verify=tls(address), headers=HEADERS))
         http.base_url = address
         self._brand = brand
@@ -113,6 +123,9 @@ class AsyncParley:
             timeout: seconds that the gateway may be silent, in a chat, too; a followed stream keeps its own.
             tries: how often a call is tried, if it may be.
             max_wait: the longest Retry-After in seconds for which a call waits.
+
+        Raises:
+            InvalidSetting: the timeout is not above 0, or there is no try.
 
         Example:
             await client.with_options(timeout=20, tries=2).agents.chat("Hello!", agent="scout")

@@ -8,7 +8,16 @@ import httpx2
 
 from parley_client._repeating import CHAT_S, ONCE, Call, Repeats
 from parley_client._services import PUBLIC, READING
-from parley_client._settings import HEADERS, connections, idempotency_key_of, key_of, secret_of, tls, url_of
+from parley_client._settings import (
+    HEADERS,
+    check_limits,
+    connections,
+    idempotency_key_of,
+    key_of,
+    secret_of,
+    tls,
+    url_of,
+)
 from parley_client._sync.admin import Admin
 from parley_client._sync.agents import Agents
 from parley_client._sync.banks import Banks
@@ -45,8 +54,8 @@ class Parley:
             it, HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE and SSL_CERT_DIR hold.
 
     Raises:
-        InvalidSetting: the address, the key, the internal secret, or a proxy or certificates of the environment
-            can't be right.
+        InvalidSetting: the address, the key, the internal secret, the timeout, the number of tries, or a proxy or
+            certificates of the environment can't be right.
 
     Example:
         with Parley("http://127.0.0.1:8000", "plk_...") as client:
@@ -66,6 +75,7 @@ class Parley:
         http: httpx2.Client | None = None,
     ) -> None:
         address, self._key, self._internal_secret = url_of(url), key_of(key), secret_of(internal_secret)
+        check_limits(timeout, tries)
         http = http or connections(lambda: httpx2.Client(verify=tls(address), headers=HEADERS))
         http.base_url = address
         self._brand = brand
@@ -114,6 +124,9 @@ class Parley:
             timeout: seconds that the gateway may be silent, in a chat, too; a followed stream keeps its own.
             tries: how often a call is tried, if it may be.
             max_wait: the longest Retry-After in seconds for which a call waits.
+
+        Raises:
+            InvalidSetting: the timeout is not above 0, or there is no try.
 
         Example:
             client.with_options(timeout=20, tries=2).agents.chat("Hello!", agent="scout")
