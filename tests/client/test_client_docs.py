@@ -120,7 +120,8 @@ def test_the_recording_of_the_readme_is_what_a_terminal_shows(gateway: GatewayPr
     }
     for command in session:
         typed = [("> ", line.removeprefix("> ") + "\n") for line in command.lines if line.startswith("> ")]
-        typed.append(("> ", END_OF_INPUT) if typed else ("Password: ", f"{PASSWORD}\n"))
+        asked = [(f"{line} ", f"{PASSWORD}\n") for line in command.lines if line.startswith("Password")]
+        typed += asked or [("> ", END_OF_INPUT)]
         _, *arguments = command.arguments
         status, shown = on_a_terminal((sys.executable, "-m", "parley_client", *arguments), typed, environment)
         assert status == 0, shown

@@ -138,6 +138,37 @@ async def test_a_password_is_asked_for_beside_the_output(parley: CommandLine, tm
     assert json.loads(out.read_text(encoding="utf-8"))["current"] is True
 
 
+async def test_a_new_password_is_asked_for_twice(parley: CommandLine, gateway: GatewayProcess, unique: str) -> None:
+    login = (sys.executable, "-m", "parley_client", "login", f"{unique}-user", "--register")
+    environment = {name: value for name, value in parley.environment.items() if name != "PARLEY_PASSWORD"}
+    first, again = "Password: ", "Password again: "
+    typed = [
+        (first, "correct horse batery\n"),
+        (again, f"{PASSWORD}\n"),
+        (first, f"{PASSWORD}\n"),
+        (again, f"{PASSWORD}\n"),
+    ]
+    ended, shown = await asyncio.to_thread(on_a_terminal, login, typed, environment)
+    assert (ended, "type the same one twice" in shown) == (0, True), shown
+    async with AsyncParley(gateway.base) as client:
+        await client.log_on(f"{unique}-user", PASSWORD)
+
+
+@pytest.mark.parametrize(
+    ("command", "wrong"),
+    [
+        ("admin users role zed-user king", "Invalid value for 'role': 'king' is not one of"),
+        (
+            "domains create hall --agent scout --description Big --access nonsense",
+            "Invalid value for '--access': 'nonsense' is not one of",
+        ),
+    ],
+)
+async def test_a_value_that_is_no_choice_is_told_in_plain_words(parley: CommandLine, command: str, wrong: str) -> None:
+    ran = await parley(*command.split())
+    assert (ran.status, ran.out, wrong in ran.err) == (2, "", True), ran.err
+
+
 @pytest.mark.parametrize(
     ("profile", "login"), [((), "parley login USER"), (("--profile", "sea"), "parley --profile sea login USER")]
 )

@@ -3,9 +3,10 @@
 import os
 import sys
 from getpass import getpass
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from parley_client import InvalidSetting, NoConnection, ParleyError, Refused
 from parley_client._version import __version__
@@ -26,7 +27,21 @@ WRONG_USAGE = 2
 NO_UTF_8 = "The text is not valid UTF-8."
 RUNNING = "Is the gateway running, and is this its address (--url or PARLEY_URL)?"
 
-app = typer.Typer(help="Parley on the command line.", no_args_is_help=True, pretty_exceptions_enable=False)
+
+class _Commands(TyperGroup):
+    """All commands; they say what is wrong with a value without the prefix of pydantic, which typer keeps."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as wrong:
+            wrong.message = wrong.message.removeprefix("Value error, ")
+            raise
+
+
+app = typer.Typer(
+    cls=_Commands, help="Parley on the command line.", no_args_is_help=True, pretty_exceptions_enable=False
+)
 agents = typer.Typer(help="Agents.", no_args_is_help=True)
 conversations = typer.Typer(help="Conversations with agents.", no_args_is_help=True)
 keys = typer.Typer(help="API keys.", no_args_is_help=True)
@@ -93,7 +108,7 @@ def login(
     as_json: AsJson = False,
 ) -> None:
     """Log on, and keep the session in the profile."""
-    secret = password or _asked_password()
+    secret = password or _asked_password(is_new=register)
     parley = client(context, makes_profile=True)
     if register:
         parley.users.create(user, secret)
@@ -108,12 +123,15 @@ def login(
         tell(f"Logged on as {user}; the session is kept in {path} until {session.expires_at:%Y-%m-%d %H:%M} UTC.")
 
 
-def _asked_password() -> str:
-    """Ask for the password on the terminal, or read it from a pipe."""
+def _asked_password(*, is_new: bool) -> str:
+    """Ask for the password on the terminal, twice for a new one, or read it from a pipe."""
     if sys.stdin.isatty():
-        while not (typed := getpass("Password: ")):
-            pass
-        return typed
+        while True:
+            typed = getpass("Password: ")
+            if typed and (not is_new or getpass("Password again: ") == typed):
+                return typed
+            if typed:
+                tell("These are two passwords; type the same one twice.")
     given = sys.stdin.readline(LONGEST_LINE).rstrip("\r\n")
     if not given:
         raise typer.BadParameter("there is none; set PARLEY_PASSWORD, or give it in a pipe", param_hint="--password")
