@@ -144,3 +144,20 @@ async def test_it_fits_a_phone_and_the_dark(console: Console, auditor: Client):
     await expect(tile(page, "Memory")).to_be_visible()
     await fits_its_width(page)
     await no_serious_violations(page)
+
+
+async def test_tiles_and_ages_stay_on_one_line(console: Console, auditor: Client):
+    page = await console.window(auditor, "/console/live")
+    values = page.locator(".live-tiles dd")
+    await expect(values).to_have_count(8)
+    await tile(page, "Loop lag").evaluate("(dd) => { dd.textContent = '0.62 ms'; }")
+    tiles = await page.locator(".live-tiles > div").evaluate_all(
+        """(all) => all.map((tile) => {
+            const [label, value] = tile.children;
+            return [label.offsetHeight, value.offsetHeight, tile.scrollWidth <= tile.clientWidth];
+        })"""
+    )
+    assert set(map(tuple, tiles)) == {(*tiles[0][:2], True)}
+    await page.goto(f"{console.base}/console/actors")
+    age = page.get_by_role("table", name="Live actors").get_by_role("row").nth(1).get_by_role("cell").nth(4)
+    assert await age.evaluate("(cell) => getComputedStyle(cell).whiteSpace") == "nowrap"
