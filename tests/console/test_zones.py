@@ -150,6 +150,7 @@ async def test_a_mention_is_completed_by_keyboard_and_answered(
     await no_serious_violations(page)
     await page.keyboard.press("ArrowDown")
     await expect(options.nth(1)).to_have_attribute("aria-selected", "true")
+    await expect(field).to_have_attribute("aria-activedescendant", await options.nth(1).get_attribute("id") or "")
     await page.keyboard.press("Enter")
     await expect(field).to_have_value(f"When does Saturn rise, @{unique}-scout ")
     await expect(options).to_have_count(0)

@@ -144,7 +144,7 @@ export function Composer({ label, text, onText, onSend, field, keys, about = {},
   return html`<div class="composer">
     <div class="composer-row">
       <textarea ref=${area} rows="1" aria-label=${label} value=${text} placeholder=${closed || placeholder} disabled=${Boolean(closed)}
-        onInput=${(event) => onText(event.currentTarget.value)} onKeyDown=${onKeyDown}></textarea>
+        ...${about} onInput=${(event) => onText(event.currentTarget.value)} onKeyDown=${onKeyDown}></textarea>
       <button type="button" class="button primary icon-only" aria-label="Send" disabled=${!isReady} onClick=${send}>
         <${Icon} name="send" />
       </button>
