@@ -337,7 +337,8 @@ async def test_sources_are_shown_with_bank_and_quote(console: Console, user: Cli
 
 
 async def test_an_error_beside_the_messages_leaves_its_text_the_width(console: Console, user: Client, unique: str):
-    page = await console.window(user, f"/console/chat/{unique}-unknown")
+    await user.agent(f"{unique}-agent")
+    page = await console.window(user, f"/console/chat/{unique}-agent/cnv_unknown")
     alert = page.get_by_role("alert")
     await expect(alert).to_contain_text("code 3000")
     whole, text = await alert.bounding_box(), await alert.locator(".notice-text").bounding_box()

@@ -285,7 +285,7 @@ async def test_rows_that_do_not_arrive_as_they_were_are_noticed_and_nothing_is_s
         monkeypatch.setattr(side, "put", put)
 
     spoil(PostgresSide, lambda rows: rows[1:])
-    with pytest.raises(MoveError, match=r"the table audit is not the same in .* 5,002 rows of 5,005 arrived"):
+    with pytest.raises(MoveError, match=r"the table audit is not the same in .* 5,003 rows of 5,006 arrived"):
         await moved(own, database)
     monkeypatch.undo()
     assert await users_in(database) == 0
