@@ -478,6 +478,13 @@ async def test_an_instant_reply_and_a_repeat_tell_the_same(room: Room):
         assert told == [RunBegun(talked.run, talked.message, talked.conversation), talked.reply.content]
 
 
+async def until_any(told: list[RunBegun | str]) -> None:
+    """Wait until something was told."""
+    async with asyncio.timeout(30):
+        while not told:
+            await asyncio.sleep(0.01)
+
+
 async def test_a_chat_that_waits_tells_so_and_once_more_when_it_is_stored(scripted: Room, gate: Gate):
     first = asyncio.create_task(scripted.say(f"wait:{gate} say:one", client_id="mine"))
     await gate.reached()
@@ -486,13 +493,12 @@ async def test_a_chat_that_waits_tells_so_and_once_more_when_it_is_stored(script
     call.stream_to(told.append, told.append)
     saying = Saying("say:two", client_id="mine", key=KEY)
     second = asyncio.create_task(talk(call, scripted.agent, saying))
+    await until_any(told)  # so that it is the other one that joins
     joined: list[RunBegun | str] = []
     joining = scripted.call()
     joining.stream_to(joined.append, joined.append)
     third = asyncio.create_task(talk(joining, scripted.agent, saying))
-    async with asyncio.timeout(30):
-        while not joined:
-            await asyncio.sleep(0.01)
+    await until_any(joined)
     gate.open()
     talked = await second
     assert (await third).run == talked.run
@@ -518,9 +524,8 @@ async def test_of_two_chats_in_a_conversation_that_is_read_first_the_second_is_t
             call.stream_to(heard.append, heard.append)
             saying = Saying(f"wait:{gate} say:on", conversation=conversation)
             chats.append(asyncio.create_task(talk(call, room.agent, saying)))
-        async with asyncio.timeout(30):
-            while not all(told):
-                await asyncio.sleep(0.01)
+        for heard in told:
+            await until_any(heard)
         assert sorted(isinstance(one[0], RunBegun) and one[0].waits for one in told) == [False, True]
         gate.open()
         await asyncio.gather(*chats)
