@@ -80,7 +80,7 @@ def judged(
     factors: Mapping[int, float],
     limit: int,
     place_of: Callable[[int], tuple[str, int] | None],
-    fits: Callable[[int, float], bool] | None = None,
+    fits: Callable[[int, float, bool], bool] | None = None,
 ) -> list[Found]:
     """Rank texts by their gains, best first, and judge the best ones; among equals, the higher number first.
 
@@ -96,7 +96,8 @@ def judged(
         factors: what the scores of some texts are multiplied by.
         limit: the number of texts to judge.
         place_of: finds the whole that a text is a part of, and its number there.
-        fits: tells whether a text may answer by what it holds, given its share; None if all may.
+        fits: tells whether a text may answer by what it holds, given its share and whether it has terms itself; None if
+            all may.
     """
     ranked: list[Found] = []
     unfit: list[int] = []
@@ -113,7 +114,7 @@ def judged(
                 for term, gain in gains.items()
             }
         share, answers = judge.judge(covered, 0.0 if ranked else score)
-        if fits is not None and not fits(number, share):
+        if fits is not None and not fits(number, share, bool(by_itself)):
             unfit.append(len(ranked))
         ranked.append(Found(number, score, share, answers))
     if len(ranked) > 1 and any(one.answers for one in ranked[1:]):

@@ -107,9 +107,11 @@ class Index(Postings):
         fits = self._fitting(question)
         return judged(judge, len(self._texts), having, replaced, plain, found, raised, limit, places.get, fits)
 
-    def _fitting(self, question: Question) -> Callable[[int, float], bool] | None:
-        """Return what tells whether a text fits a question, given its share; None if all do."""
-        return (lambda number, share: question.fits(share, self._texts[number].terms)) if question.needs else None
+    def _fitting(self, question: Question) -> Callable[[int, float, bool], bool] | None:
+        """Return what tells whether a text fits a question (see `judged`); None if all do."""
+        if not question.needs:
+            return None
+        return lambda number, share, alone: question.fits(share, self._texts[number].terms, alone=alone)
 
     def _judged_by_own(
         self, question: Question, judge: Judge, best: list[tuple[float, int]], terms: list[str]

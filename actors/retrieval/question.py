@@ -16,7 +16,7 @@ from typing import Final
 from actors.retrieval.ranking import HOLDS_ANSWER, rarity
 from actors.slices import Steps
 from actors.text import tokenizer
-from actors.text.answer_kinds import AGE, DATE, NUMBER, SAID_BY
+from actors.text.answer_kinds import AGE, DATE, NUMBER, OF_WHOM, SAID_BY
 from actors.text.tokenizer import lexicon
 
 MAYBE: Final = 0.34
@@ -89,7 +89,7 @@ class Question:
         for kind in self.kinds:
             del self.terms[kind]
         self.needs = _needed(self.kinds) if self.kinds else ()
-        """The kinds of answers of which a text needs one to fit the question; none if all fit."""
+        """The kinds of answers by which a text fits the question; none if all fit."""
         total = float(len(self.terms))
         if "name" in self.terms:  # a question for a name is about the rest of its words
             self.terms["name"] = 0.5
@@ -122,14 +122,24 @@ class Question:
         """The terms of texts that come first: those with the kinds of answers, and those said by whom it may name."""
         return [*self.kinds, *[SAID_BY + term for term in islice(self.terms, _MAX_SPEAKERS)]]
 
-    def fits(self, share: float, held: Container[str]) -> bool:
+    def fits(self, share: float, held: Container[str], *, alone: bool = True) -> bool:
         """Return whether a text may be an answer by what it holds, given its share of the terms.
 
-        Without an age it is no answer to "How old?". Without a number or a date it is none to "How many?" or "When?",
-        unless it has most of the question's terms: "It costs nothing."
+        Without an age it is no answer to "How old?"; nor with someone's age if it does not say whose, but was found by
+        texts beside it. Without a number or a date it is none to "How many?" or "When?", unless it has most of the
+        question's terms: "It costs nothing."
+
+        Args:
+            share: what it accounts for of the terms.
+            held: what it holds, of KINDS.
+            alone: whether it has some of the terms itself.
         """
         needs = self.needs
-        return not needs or (share >= SURE and AGE not in needs) or any(kind in held for kind in needs)
+        if not needs:
+            return True
+        if AGE in needs:
+            return (AGE if alone else OF_WHOM) in held
+        return share >= SURE or any(kind in held for kind in needs)
 
     def judge(self, covered: Mapping[str, float]) -> tuple[float, bool]:
         """Return the share of the question's terms that a text accounts for, and whether it answers the question.
@@ -193,7 +203,7 @@ class Question:
 
 def _needed(kinds: Collection[str]) -> tuple[str, ...]:
     if AGE in kinds:
-        return (AGE,)
+        return (AGE, OF_WHOM)
     return (NUMBER, DATE) if NUMBER in kinds or DATE in kinds else ()
 
 

@@ -126,8 +126,9 @@ def ranked(
     raised = factors(raising, holding, gains.keys())
     places = {document: place for place, document in numbers.items()}
 
-    def fits(document: int, share: float) -> bool:
-        return question.fits(share, [kind for kind in question.needs if document in holding.get(kind, ())])
+    def fits(document: int, share: float, alone: bool) -> bool:
+        held = [kind for kind in question.needs if document in holding.get(kind, ())]
+        return question.fits(share, held, alone=alone)
 
     return judged(
         judge, texts, having, replaced, own, gains, raised, limit, places.get, fits if question.needs else None

@@ -22,6 +22,9 @@ DATE: Final = "a date"
 
 AGE: Final = "an age"
 
+OF_WHOM: Final = "an age of someone"
+"""The term of a text that tells an age of someone whom the texts before it name: "She is nine.", "Nine, she says."."""
+
 ONESELF: Final = "of oneself"
 
 ASKS: Final = "a question"
@@ -33,7 +36,7 @@ ASKED: Final = "a question in it"
 SAID_BY: Final = "said by "
 """With a term of a speaker's name: the term of a text that begins with the name, as turns of a dialogue do."""
 
-KINDS: Final[frozenset[str]] = frozenset((NUMBER, DATE, AGE, ONESELF, ASKS, ASKED))
+KINDS: Final[frozenset[str]] = frozenset((NUMBER, DATE, AGE, OF_WHOM, ONESELF, ASKS, ASKED))
 
 _MAX_KNOWN_WORDS = 16_384
 
@@ -184,11 +187,14 @@ _AGED = lexicon(
 _NAMED_WITH_AGE = re.compile(r"[^\W\d_] \(\d{1,2}\)")
 _NOBODY = lexicon("it that there what here")  # "It's forty."
 _AFTER_AGE = lexicon(
-    """and but or now today already next last this so the she he they it we i who as too on in at since
+    """and but or now today already next last this so the she he they it we i who as too on in at by since
     und aber jetzt heute schon bald sie er wir ich im am seit"""
 ) | {""}
 _BORN = lexicon("born built founded geboren gebaut erbaut gegründet né née nés construit nació construido")
-_AT_ONCE = 2  # words of a text up to an age that is all it tells, one of them the speaker's name
+_DETERMINERS = lexicon(
+    "a an the my our your his her their ein eine einen einem einer mein meine meinen sein ihr der die das"
+)
+_THEY = lexicon("he she it they er sie es il elle él ella")
 _OLDEST = 3  # digits
 
 
@@ -201,7 +207,8 @@ def held(text: str, words: Sequence[str]) -> list[str]:
     if NUMBER in found:
         if DATE not in found and "may" in words and _names_day_of_may(words):
             found.append(DATE)
-        if _tells_age(words) or ("(" in text and _NAMED_WITH_AGE.search(text)):  # "Tom (7) and Bella (4)"
+        found += _ages_in(words, 2 if is_told(text) else 1)
+        if AGE not in found and "(" in text and _NAMED_WITH_AGE.search(text):  # "Tom (7) and Bella (4)"
             found.append(AGE)
     return found
 
@@ -212,17 +219,20 @@ def _names_day_of_may(words: Sequence[str]) -> bool:
     )
 
 
-def _tells_age(words: Sequence[str]) -> bool:
-    """Return whether a text that holds a number tells someone's age with it, or when something was made."""
+def _ages_in(words: Sequence[str], first: int) -> list[str]:
+    """Return AGE if a text with a number tells an age with it, or when something was made; and whether it is OF_WHOM.
+
+    `first`: the place, from 1 on, of a number that the text begins with, after the speaker's name or not.
+    """
     if not _BORN.isdisjoint(words):
-        return True
-    before = ""  # the word before the number, which may have several words itself
+        return [AGE]
+    before = earlier = ""  # the words before the number, which may have several words itself
     for place, word in enumerate(words, 1):
         if NUMBER not in _kinds_of[word]:
             if word == "and" and place < len(words) and NUMBER in _kinds_of[words[place]]:  # "six hundred and forty"
                 continue
             if word != "of":  # "at the age of nine"
-                before = "" if before in _NOBODY and word in _AGED else word
+                earlier, before = before, "" if before in _NOBODY and word in _AGED else word
             continue
         following, further, last = [*words[place : place + 3], "", "", ""][:3]
         if following in _YEARS:
@@ -230,12 +240,13 @@ def _tells_age(words: Sequence[str]) -> bool:
         elif following in _ROMANCE_YEARS:
             tells = before in _HAS_YEARS
         elif following in _AFTER_AGE:  # "She is nine and ...", and at once: "Nine, she says."
-            tells = before in _AGED or place <= _AT_ONCE
+            tells = before in _AGED or place == first
         else:
             tells = following.startswith("jährig")
         if tells and not (word.isdecimal() and len(word) > _OLDEST):
-            return True
-    return False
+            without = following in _YEARS and before not in _AGED and before not in _DETERMINERS  # "Nine years old."
+            return [AGE, OF_WHOM] if earlier in _THEY or place == first or without else [AGE]
+    return []
 
 
 def of_oneself(words: Iterable[str]) -> list[str]:

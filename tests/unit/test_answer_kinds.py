@@ -5,7 +5,7 @@ import pytest
 from actors.banks.loading import memory_terms
 from actors.slices import whole
 from actors.text import answer_kinds, tokenizer
-from actors.text.answer_kinds import AGE, ASKED, ASKS, DATE, KINDS, NUMBER, ONESELF, SAID_BY
+from actors.text.answer_kinds import AGE, ASKED, ASKS, DATE, KINDS, NUMBER, OF_WHOM, ONESELF, SAID_BY
 
 
 def held(text: str) -> frozenset[str]:
@@ -56,20 +56,22 @@ def test_a_question_asks_for_a_number_or_a_date_or_what_someone_says_of_themselv
         ("We left on Friday.", {DATE, ONESELF}),
         ("It was the 3rd.", {NUMBER, DATE}),
         ("Founded in 1984", {NUMBER, DATE, AGE}),
-        ("Sie ist neunundsiebzig.", {NUMBER, AGE}),
+        ("Sie ist neunundsiebzig.", {NUMBER, AGE, OF_WHOM}),
         ("Am ersten März", {DATE}),
         ("You may go.", set()),
         ("Lunch is on 10 May.", {NUMBER, DATE}),
         ("On Wednesdays", {DATE}),
         ("The bill is due by the fifth.", {DATE}),
         ("Sie kommt am achtzehnten.", {DATE}),
-        ("She turned eighty-three.", {NUMBER, AGE}),
+        ("She turned eighty-three.", {NUMBER, AGE, OF_WHOM}),
         ("Tom (7) and Bella (4).", {NUMBER, AGE}),
-        ("He's nineteen and tall.", {NUMBER, AGE}),
-        ("Ada: Eleven, the vet says.", {NUMBER, AGE}),
+        ("He's nineteen and tall.", {NUMBER, AGE, OF_WHOM}),
+        ("Ada: Eleven, the vet says.", {NUMBER, AGE, OF_WHOM}),
+        ("Eleven, she says.", {NUMBER, AGE, OF_WHOM}),
+        ("Tickets, eleven and more.", {NUMBER}),
         ("My nine-year-old son", {NUMBER, DATE, AGE, ONESELF}),
         ("At the age of nine", {NUMBER, AGE}),
-        ("Elle a douze ans.", {NUMBER, AGE}),
+        ("Elle a douze ans.", {NUMBER, AGE, OF_WHOM}),
         ("Ein 27-jähriger Mann", {NUMBER, AGE}),
         ("Leo ist neun Jahre alt.", {NUMBER, DATE, AGE}),
         ("It's six hundred and forty pounds.", {NUMBER}),

@@ -54,6 +54,15 @@ def test_a_text_with_most_words_of_the_question_needs_no_number() -> None:
         assert answering("How much does the parking cost?", free) == [free]
 
 
+def test_an_age_beside_the_subject_is_its_age_only_if_it_names_nobody_else() -> None:
+    hall = "We rehearse in the old hall."
+    assert quotes(after(hall, "Maisie is nine and Finn is six.").say("How old is the hall?")) == []
+    parrot = "We have got a parrot from the zoo."
+    assert quotes(after(parrot, "She is nine, by the way.").say("How old is the parrot?")) == [
+        "She is nine, by the way."
+    ]
+
+
 def test_the_sentence_with_the_age_is_quoted() -> None:
     said = after("Leo came by bus. Leo is eleven now. Leo likes chess.").say("How old is Leo?")
     assert quotes(said) == ["Leo is eleven now."]
