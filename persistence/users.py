@@ -59,6 +59,11 @@ def name_key(name: str) -> str:
     return name.lower() if name.isascii() else name
 
 
+def has_sandbox_name(name: str) -> bool:
+    """Return whether a name is one of those that are for the users of sandbox keys."""
+    return name_key(name).startswith(SANDBOX_PREFIX)
+
+
 def insert(user: UserRow) -> Write:
     """Add a user; refused as `NAME_TAKEN` when the name is taken."""
     return Write(

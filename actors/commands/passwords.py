@@ -12,7 +12,7 @@ from actors.plans import DAY_MS
 from actors.users.fair_queue import SenderLane
 from actors.users.messages import USER, ReadUser, wrong_password
 from persistence import logon_places, users
-from persistence.users import SANDBOX_PREFIX, UserRow, name_key
+from persistence.users import UserRow, has_sandbox_name, name_key
 
 KNOWN_MS = 30 * DAY_MS
 """How long a place stays known after the user's last log-on from it."""
@@ -97,7 +97,7 @@ def require_session(call: Call, note: str) -> None:
         NotPermitted: the request came with a key.
     """
     user = call.user
-    if name_key(user.user_name).startswith(SANDBOX_PREFIX):
+    if has_sandbox_name(user.user_name):
         raise NotPermitted(
             "This needs a session, which the user of a sandbox key can't have; register with US_Create, then log on."
         )

@@ -36,7 +36,7 @@ from actors.users.records import Owned, own_user_record
 from actors.wire import Record
 from persistence import conversations, credentials, domains, users
 from persistence.store import Unit
-from persistence.users import SANDBOX_PREFIX, UserRow, name_key
+from persistence.users import SANDBOX_PREFIX, UserRow, has_sandbox_name, name_key
 
 
 async def create(call: Call) -> Answer:
@@ -46,7 +46,7 @@ async def create(call: Call) -> Answer:
         raise NotPermitted("Registration is closed here; ask the operator for an account.")
     name = require_name(call.vx.name or "")
     secret = require_secret(call.vx.secret or "")
-    if name_key(name).startswith(SANDBOX_PREFIX):
+    if has_sandbox_name(name):
         raise InvalidField(
             f"Invalid value of vx.name: names that begin with {SANDBOX_PREFIX} are for the users of sandbox keys; "
             "choose another."

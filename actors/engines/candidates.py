@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 from actors.engines import dialogue_acts
 from actors.engines.message import FoundUtterance, Utterance
 from actors.engines.turn import Turn
-from actors.engines.updates import newer_word
+from actors.engines.updates import newer_statement
 from actors.retrieval.question import SURE, Question
 from actors.text import answer_kinds, tokenizer
 from actors.text.answer_kinds import ASKS, is_kind, is_told
@@ -62,8 +62,10 @@ def in_conversation(
         return []
     found: list[_Hit] = []
     leaders: dict[frozenset[str], float] = {}
-    if owners := answer_kinds.owners(turn.message):
-        hits = _of_these(set(tokenizer.terms(owners)), query, hits)
+    owners: set[str] = set()
+    if named := answer_kinds.owners(turn.message):
+        owners = set(tokenizer.terms(named))
+        hits = _of_these(owners, query, hits)
     for utterance, score, share, answers, known in hits:
         if not (share >= SURE if sure else answers) or utterance.content == turn.message:
             continue
@@ -85,7 +87,7 @@ def in_conversation(
         return [of_utterance(turn, hit.share, hit.utterance) for hit in found]
     best = found[0].utterance
     candidates = [of_utterance(turn, hit.share, hit.utterance) for hit in _corrected(turn, found)]
-    newer = newer_word(turn, query, next(hit for hit in hits if hit.utterance is best))
+    newer = newer_statement(turn, query, owners, next(hit for hit in hits if hit.utterance is best))
     return _with_newer(candidates, of_utterance(turn, found[0].share, newer)) if newer else candidates
 
 

@@ -81,7 +81,7 @@ _TASK = re.compile(
 
 _FIRST_OF_INDIRECT = lexicon("i no sorry oh hm now ich keine je j me he quisiera")
 _INDIRECT = re.compile(
-    r"""(?:(?:and|but|so|well|oh|hm+|sorry|also|now|und|aber|also)\b,?\ *)*
+    r"""(?:(?:and|but|so|well|oh|hm+|sorry|also|now|und|aber)\b,?\ *)*
     (?:(?:i\ (?:wonder|was\ wondering|am\ wondering|want\ to\ know|have\ no\ idea)
     |i(?:'d|\ would)\ (?:like|love)\ to\ know|i'm\ wondering|no\ idea|i(?:'ve|\ have)?\ forgot(?:ten)?(?:\ to\ ask)?
     |i\ (?:don't|do\ not)\ (?:know|remember|recall)|i\ (?:can't|cannot)\ (?:remember|recall)(?:\ any\ ?more)?)\ +
@@ -198,9 +198,9 @@ def _ends_sentence(stop: re.Match[str]) -> bool:
     if not _UNSPACED_STOP.search(marks):  # 3.5, example.org
         return False
     text, start = stop.string, stop.start()
-    if marks.strip() == "" and text[stop.end() : stop.end() + 1].islower() and marks.count("\n") == 1:
-        return start - text.rfind("\n", 0, start) <= _WRAPPED  # else the line goes on in the next
     goes_on = text[stop.end() : stop.end() + 1]
+    if marks.strip() == "" and goes_on.islower() and marks.count("\n") == 1:
+        return start - text.rfind("\n", 0, start) <= _WRAPPED  # else the line goes on in the next
     if goes_on.islower() and _ELLIPSIS.fullmatch(marks):  # "The alarm code... is 4711."
         return False
     if marks.rstrip(" ") != ".":

@@ -15,7 +15,7 @@ def asked_terms(text: str) -> Steps[list[str]]:
         if len(dialogue_acts.passages(said)) < 2:
             said = dialogue_acts.direct(said)
             words = tokenizer.split(said)
-            kinds, terms = _asked_in(words, tokenizer.terms(words))
+            kinds, terms = _asked_in(words)
             return kinds + terms
     message = yield from dialogue_acts.analysing(text)
     return (yield from terms_asked_for(message, dialogue_acts.passages(message.text)))
@@ -41,7 +41,7 @@ def terms_asked_for(
     asked = yield from _that_ask(sentences)
     if len(asked) == 1:
         (words,) = asked
-        kinds, terms = _asked_in(words, tokenizer.terms(words))
+        kinds, terms = _asked_in(words)
     else:
         kinds = [kind for words in asked for kind in answer_kinds.asked_for(words)]
         kinds = [answer_kinds.NUMBER if kind == answer_kinds.AGE else kind for kind in kinds]
@@ -59,7 +59,7 @@ def questions_apart(text: str, name: frozenset[str]) -> Steps[list[Question]]:
     asked = yield from _that_ask([sentence.rstrip("?! ") for sentence in dialogue_acts.passages(text)])
     questions: list[Question] = []
     for words in asked:
-        kinds, terms = _asked_in(words, tokenizer.terms(words))
+        kinds, terms = _asked_in(words)
         questions.append(Question(kinds + _without(name, terms)))
     return [question for question in questions if question.tells_subject]
 
@@ -77,12 +77,12 @@ def _that_ask(sentences: list[str]) -> Steps[list[list[str]]]:
     return asked
 
 
-def _asked_in(words: list[str], terms: list[str]) -> tuple[list[str], list[str]]:
-    """Return the kinds of answers that a question with these words and terms asks for, and the terms of its subject."""
+def _asked_in(words: list[str], terms: list[str] | None = None) -> tuple[list[str], list[str]]:
+    """Return the kinds of answers that a question asks for, and the terms of its subject; `terms` are all, if known."""
     kinds = answer_kinds.asked_for(words)
     if answer_kinds.AGE in kinds and len(words) <= tokenizer.SLICE_CHARS:
-        terms = tokenizer.terms(answer_kinds.subject(words))
-    return kinds, terms
+        return kinds, tokenizer.terms(answer_kinds.subject(words))
+    return kinds, tokenizer.terms(words) if terms is None else terms
 
 
 def _without(name: frozenset[str], terms: list[str]) -> list[str]:

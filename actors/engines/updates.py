@@ -1,11 +1,12 @@
 """Newer statements that may change what an older one says: "The choir has moved to Wednesdays."."""
 
+from collections.abc import Set
 from itertools import islice
 
 from actors.engines.message import FoundUtterance, Utterance
 from actors.engines.turn import Turn
 from actors.retrieval.question import Question
-from actors.text import answer_kinds, tokenizer
+from actors.text import tokenizer
 from actors.text.tokenizer import lexicon
 
 _CHANGES = lexicon(
@@ -32,12 +33,12 @@ _RARE = 40  # times as many messages as have a word that tells what is spoken of
 _SHARED = 3  # what has a smaller part of the words than one in so many speaks of something else
 
 
-def newer_word(turn: Turn, question: Question, answer: FoundUtterance) -> Utterance | None:
+def newer_statement(turn: Turn, question: Question, owners: Set[str], answer: FoundUtterance) -> Utterance | None:
     """Return the newest of the statements that most probably change an answer; None if none does.
 
     Such a statement says that something changed, has words of the question that the answer has, too, a rare one among
     them, and holds the kind of answer that is asked for, if any is. A question in the past tense asks for what was true
-    before.
+    before. What belongs to `owners` (terms of the question) is changed only by what names one of them.
     """
     window, seq = turn.window, answer.utterance.seq
     rare = max(_FEW, window.last_seq // _RARE)
@@ -54,10 +55,8 @@ def newer_word(turn: Turn, question: Question, answer: FoundUtterance) -> Uttera
         return None
     if _tells_change(tokenizer.split(answer.utterance.content)):  # it is the change
         return None
-    if owners := answer_kinds.owners(turn.message):
-        named = set(tokenizer.terms(owners))
-        found = {seq: one for seq, one in found.items() if not named.isdisjoint(one[-1].terms)}
-    return max(found.values())[-1].utterance if found else None
+    changing = [one for one in found.values() if not owners or not owners.isdisjoint(one[-1].terms)]
+    return max(changing)[-1].utterance if changing else None
 
 
 def _changes(question: Question, one: FoundUtterance) -> bool:

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, NamedTuple
 from actors.errors import QuotaExceeded
 from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import Ask, Tell
-from persistence.users import SANDBOX_PREFIX
+from persistence.users import has_sandbox_name
 
 QUOTA = "quota"
 """The kind of quota actors."""
@@ -79,7 +79,7 @@ def key_quota_exceeded(status: QuotaStatus, now: int) -> QuotaExceeded:
 
 def quota_exceeded(status: QuotaStatus, now: int, user: str) -> QuotaExceeded:
     """Make the error for a user's request beyond the day's limit."""
-    way = "register with US_Create" if user.startswith(SANDBOX_PREFIX) else "change the plan"
+    way = "register with US_Create" if has_sandbox_name(user) else "change the plan"
     return QuotaExceeded(
         f"{_used_up(status, f'the plan {status.plan}')}; wait, or {way}.", retry_after=status.seconds_left(now)
     )

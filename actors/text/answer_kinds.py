@@ -66,15 +66,14 @@ _DATES = lexicon(
     january february march april june july august september october november december jan feb mar apr jun jul aug sept
     oct nov dec third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth
     sixteenth seventeenth eighteenth nineteenth twentieth thirtieth monday tuesday wednesday thursday friday saturday
-    sunday mondays tuesdays wednesdays thursdays fridays
-    saturdays sundays weekdays weekends daily yesterday today tonight tomorrow ago week weeks
-    weekend month months year years morning evening noon midnight christmas easter spring summer autumn winter
+    sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays weekdays weekends daily yesterday today
+    tonight tomorrow ago week weeks weekend month months year years morning evening noon midnight christmas easter
+    spring summer autumn winter
 
     januar februar märz mai juni juli oktober dezember dritten vierten fünften sechsten siebten siebenten achten neunten
-    elften zwölften montag dienstag mittwoch donnerstag freitag samstag sonntag
-    montags dienstags mittwochs donnerstags freitags samstags sonntags
-    gestern heute morgen woche wochen wochenende monat monate monaten jahr jahre jahren ostern weihnachten silvester
-    frühling sommer herbst
+    elften zwölften montag dienstag mittwoch donnerstag freitag samstag sonntag montags dienstags mittwochs donnerstags
+    freitags samstags sonntags gestern heute morgen woche wochen wochenende monat monate monaten jahr jahre jahren
+    ostern weihnachten silvester frühling sommer herbst
 
     janvier février mars avril juin juillet août septembre octobre novembre décembre lundi mardi mercredi jeudi vendredi
     samedi dimanche demain semaine semaines mois année années pâques noël été hiver automne

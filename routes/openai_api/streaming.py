@@ -1,6 +1,7 @@
 """Streamed answers, in the chunks or events of an API."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from actors.calls.call import Call
@@ -73,7 +74,7 @@ class StreamedAnswer:
         """Begin the answer once the user's message is stored; while it waits for its turn, only the stream."""
         heading = Heading(unique_part(run.message.id), self._model, run.message.at, run.conversation)
         if run.waits:
-            self._open(heading, lambda error: (writer := self._writing(heading)).first() + writer.failed(error))
+            self._open(heading, partial(self._failed_before, heading))
         else:
             self._begin(heading)
 
@@ -94,6 +95,11 @@ class StreamedAnswer:
         self._open(heading, writer.failed)
         self._stream.send(writer.first())
         return writer
+
+    def _failed_before(self, heading: Heading, error: ServiceError) -> bytes:
+        """Write an answer that failed before it began."""
+        writer = self._writing(heading)
+        return writer.first() + writer.failed(error)
 
     def _open(self, heading: Heading, failure: Callable[[ServiceError], bytes]) -> None:
         """Send the head, unless it was sent when the message began to wait; `failure` writes an error at the end."""
