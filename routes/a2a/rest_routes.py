@@ -10,13 +10,13 @@ from routes.a2a.card_routes import TAG
 from routes.a2a.doors import A2A_JSON, ERROR, HTTP_JSON, answered, event
 from routes.a2a.operations import OPERATIONS
 from routes.a2a.reading import Members
-from routes.a2a.requests import require_version
-from routes.a2a.rpc_routes import version_of
+from routes.a2a.requests import DEFAULT_PAGE, MAX_PAGE, STATES, require_version
+from routes.a2a.rpc_routes import NEEDS_VERSION, version_of
 from routes.doors.door import JSON
 from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.http.bodies import json_value
 from routes.http.exchange import Received
-from routes.openapi.schemas import Schema, array, number, record, ref, text
+from routes.openapi.schemas import Schema, array, flag, number, parameter, record, ref, text
 
 TASK: Schema = {
     "type": "object",
@@ -106,7 +106,7 @@ def _serving(name: str) -> Callable[[RouteCall], Coroutine[Any, Any, RouteReply]
     return serve
 
 
-def _route(method: str, path: str, name: str, operation_id: str, summary: str, **more: Any) -> Route:
+def _route(method: str, path: str, name: str, operation_id: str, summary: str, *query: Schema, **more: Any) -> Route:
     mutates = OPERATIONS[name].mutates
     return Route(
         method,
@@ -120,6 +120,7 @@ def _route(method: str, path: str, name: str, operation_id: str, summary: str, *
         counts=mutates,
         door=HTTP_JSON,
         reads_body=method == "POST",
+        parameters=(*query, NEEDS_VERSION),
         repeatable=mutates,
         service=OPERATIONS[name].counts_as,
         **more,
@@ -137,6 +138,15 @@ _MESSAGE = _body(MESSAGE, {"message": {"messageId": "m-1", "role": "ROLE_USER", 
 _TASK = ref("A2ATask")
 _CONFIG = ref("A2APushNotificationConfig")
 _CONFIGS = "/tasks/{taskId}/pushNotificationConfigs"
+
+
+def _page_size(least: int) -> Schema:
+    described = f"The number of entries on a page, {DEFAULT_PAGE} unless you say otherwise."
+    return parameter("pageSize", "query", number(minimum=least, maximum=MAX_PAGE), described)
+
+
+_PAGE_TOKEN = parameter("pageToken", "query", text(maxLength=256), "`nextPageToken` of the page before.")
+_HISTORY = parameter("historyLength", "query", number(minimum=0, maximum=2**31 - 1), "0 leaves out `history`.")
 
 ROUTES = (
     _route(
@@ -157,13 +167,22 @@ ROUTES = (
         described_body=_MESSAGE,
         streams=True,
     ),
-    _route("GET", "/tasks/{id}", "GetTask", "getTaskByA2A", "Read a task.", reply=_TASK),
+    _route("GET", "/tasks/{id}", "GetTask", "getTaskByA2A", "Read a task.", _HISTORY, reply=_TASK),
     _route(
         "GET",
         "/tasks",
         "ListTasks",
         "listTasksByA2A",
         "List your tasks with an agent, the last changed first.",
+        parameter("contextId", "query", text(maxLength=256), "Only tasks of this conversation."),
+        parameter("status", "query", text(enum=list(STATES[1:])), "Only tasks in this state."),
+        parameter(
+            "statusTimestampAfter", "query", text(format="date-time"), "Only tasks changed at this time or later."
+        ),
+        _page_size(1),
+        _PAGE_TOKEN,
+        _HISTORY,
+        parameter("includeArtifacts", "query", flag(), "True shows the agent's replies, too."),
         reply=record(
             "A page of tasks.", tasks=array(_TASK), nextPageToken=text(), pageSize=number(), totalSize=number()
         ),
@@ -200,6 +219,8 @@ ROUTES = (
         "ListTaskPushNotificationConfigs",
         "listPushConfigsByA2A",
         "List the push notification configs of a task.",
+        _page_size(0),
+        _PAGE_TOKEN,
         reply=record("The configs.", configs=array(_CONFIG), nextPageToken=text()),
     ),
     _route(

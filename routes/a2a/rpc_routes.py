@@ -10,11 +10,11 @@ from routes.a2a.asked import STREAMED, Asked
 from routes.a2a.card_routes import TAG
 from routes.a2a.doors import JSON_RPC, RPC_ERROR, event
 from routes.a2a.operations import METHODS, OPERATIONS
-from routes.a2a.requests import require_version
+from routes.a2a.requests import VERSION, require_version
 from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.http.bodies import require_json
 from routes.http.exchange import Received
-from routes.openapi.schemas import record, text
+from routes.openapi.schemas import parameter, record, text
 
 _ID: dict[str, Any] = {"oneOf": [{"type": "string"}, {"type": "number"}]}
 _REQUEST = record(
@@ -41,6 +41,15 @@ _EXAMPLE = {
     "method": "SendMessage",
     "params": {"message": {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "How far is the Moon?"}]}},
 }
+
+VERSION_PARAMETER = parameter(
+    "A2A-Version",
+    "header",
+    text(enum=[VERSION]),
+    "The version of the protocol; it may stand in the query instead.",
+    required=True,
+)
+NEEDS_VERSION = {"$ref": "#/components/parameters/A2AVersion"}
 
 
 def version_of(received: Received) -> str | None:
@@ -88,6 +97,7 @@ ROUTES = (
             "required": True,
             "content": {"application/json": {"schema": _REQUEST, "example": _EXAMPLE}},
         },
+        parameters=(NEEDS_VERSION,),
         door=JSON_RPC,
         streams=True,
         repeatable=True,

@@ -115,6 +115,7 @@ class Route:
         example: a valid body.
         reads_body: True if the route reads its body itself, of any media type.
         described_body: the OpenAPI description of such a body.
+        parameters: the OpenAPI descriptions of parameters that the route reads itself, from its query or its headers.
         redacted: the answer to a repeat with an Idempotency-Key if the first answer quoted a memory censored since.
         mock: True for a route that exists only if DEV_MOCKS_ENABLED is set.
         door: the protocol that it belongs to, which writes its errors; the frame ignores Idempotency-Key there.
@@ -155,6 +156,7 @@ class Route:
     example: Any = None
     reads_body: bool = False
     described_body: Schema | None = None
+    parameters: tuple[Schema, ...] = ()
     redacted: Any = None
     mock: bool = False
     door: Door | None = None

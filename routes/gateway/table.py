@@ -1,4 +1,4 @@
-"""ROUTES: every gateway route, joined from the groups' files. SCHEMAS: the schemas that they refer to."""
+"""ROUTES: every gateway route, joined from the groups' files. SCHEMAS, PARAMETERS: what they refer to."""
 
 from routes.a2a import table as a2a
 from routes.ag_ui import door as ag_ui
@@ -40,6 +40,7 @@ ROUTES = (
 ROUTE_TAGS = tuple(dict.fromkeys(["Gateway", *(route.tag for route in ROUTES)]))
 """The tags of their groups in the OpenAPI document."""
 
+PARAMETERS = a2a.PARAMETERS
 SCHEMAS = {
     **keys.SCHEMAS,
     **webhook_schemas.SCHEMAS,

@@ -12,7 +12,7 @@ import orjson
 import yaml
 from sanic import Blueprint, HTTPResponse, Request
 
-from routes.gateway.table import ROUTES, SCHEMAS
+from routes.gateway.table import PARAMETERS, ROUTES, SCHEMAS
 from routes.openapi.commands import LAST_EVENT_ID_PARAMETER, command_paths, command_schemas
 from routes.openapi.console import COOKIE_SCHEME, console_paths, console_schemas
 from routes.openapi.errors import ERROR, RATE_LIMIT_HEADERS, refusal_responses
@@ -61,6 +61,7 @@ def document(brand: str = "Svc") -> Schema:
             "parameters": {
                 "IdempotencyKey": IDEMPOTENCY_PARAMETER,
                 "LastEventId": LAST_EVENT_ID_PARAMETER,
+                **PARAMETERS,
             },
             "headers": RATE_LIMIT_HEADERS,
             "responses": _used(refusal_responses(), "responses", paths),

@@ -105,7 +105,7 @@ def _of_route(route: Route) -> Schema:
     if route.entrance == "member" and not counted:
         description = "Takes a session token or an API key, and is not counted."
     described = operation(route.tag, route.name, route.summary, description, responses, _SECURITY[route.entrance])
-    parameters = [*_path_parameters(route), *_query_parameters(route)]
+    parameters = [*_path_parameters(route), *_query_parameters(route), *route.parameters]
     if route.takes_key or route.keys_runs:
         parameters.append(IDEMPOTENCY_KEY)
     if route.endless and counted:

@@ -43,6 +43,12 @@ def ref(name: str) -> Schema:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
+def parameter(name: str, place: str, schema: Schema, description: str, *, required: bool = False) -> Schema:
+    """Return a parameter of a request; `place` is `query` or `header`."""
+    needed: Schema = {"required": True} if required else {}
+    return {"name": name, "in": place, **needed, "schema": schema, "description": description}
+
+
 def array(items: Schema) -> Schema:
     """Return the schema of a list."""
     return {"type": "array", "items": items}

@@ -147,7 +147,7 @@ def _takes_null(schema: dict[str, Any]) -> bool:
 
 
 async def test_headers_that_a_caller_may_send_are_declared(document: dict[str, Any]):
-    declared: dict[str, set[str]] = {"IdempotencyKey": set(), "LastEventId": set()}
+    declared: dict[str, set[str]] = {"IdempotencyKey": set(), "LastEventId": set(), "A2AVersion": set()}
     for methods in document["paths"].values():
         for operation in methods.values():
             for parameter in operation.get("parameters", []):

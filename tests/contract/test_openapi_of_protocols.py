@@ -1,5 +1,6 @@
 """Answers of the open protocols' routes are what the OpenAPI document says."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -75,3 +76,62 @@ async def test_answers_of_a2a_are_as_described(user: Client, unique: str, docume
         answer = await user.request("GET", f"/a2a/{agent}/{rest}", headers=A2A)
         assert answer.http == 200
         require_as_described(document, "GET", f"/a2a/{{agent}}/{path}", answer)
+
+
+A2A_QUERY = {
+    "listAgentCards": {"pageSize", "pageToken"},
+    "getTaskByA2A": {"historyLength"},
+    "listTasksByA2A": {
+        *("contextId", "status", "statusTimestampAfter", "pageSize", "pageToken", "historyLength", "includeArtifacts"),
+    },
+    "listPushConfigsByA2A": {"pageSize", "pageToken"},
+}
+"""The query parameters of a2a.proto that the gateway takes, by operation."""
+
+
+def a2a_operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any], list[dict[str, Any]]]]:
+    """Return method, path, operation and parameters of A2A's operations."""
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            if path.startswith("/a2a/"):
+                yield method.upper(), path, operation, [resolved(document, one) for one in operation["parameters"]]
+
+
+def resolved(document: dict[str, Any], parameter: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" not in parameter:
+        return parameter
+    return document["components"]["parameters"][parameter["$ref"].rpartition("/")[2]]
+
+
+async def test_the_document_names_all_that_a_request_by_a2a_needs(user: Client, unique: str, document: dict[str, Any]):
+    agent = f"{unique}-agent"
+    await user.agent(agent)
+    task = (await user.command("AP_Chat", content="Hello")).ok().headers["X-Run-Id"]
+    without_version: set[str] = set()
+    for method, path, operation, parameters in a2a_operations(document):
+        url = path.format(agent=agent, taskId=task, id="a-config" if "taskId" in path else task)
+        body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example")
+        headers = {one["name"]: one["schema"]["enum"][0] for one in parameters if one["in"] == "header"}
+        answer = await user.request(method, url, json=body, headers=headers)
+        assert "VERSION_NOT_SUPPORTED" not in str(answer.body), (method, path)
+        if not headers:
+            without_version.add(operation["operationId"])
+        else:
+            assert "VERSION_NOT_SUPPORTED" in str((await user.request(method, url, json=body)).body), (method, path)
+    assert without_version == {"listAgentCards", "getAgentCard"}
+
+
+async def test_the_document_names_the_query_of_a2a(user: Client, unique: str, document: dict[str, Any]):
+    agent = f"{unique}-agent"
+    await user.agent(agent)
+    task = (await user.command("AP_Chat", content="Hello")).ok().headers["X-Run-Id"]
+    named: dict[str, set[str]] = {}
+    for method, path, operation, parameters in a2a_operations(document):
+        for one in parameters:
+            if one["in"] == "query":
+                named.setdefault(operation["operationId"], set()).add(one["name"])
+                url = path.format(agent=agent, taskId=task, id=task)
+                answer = await user.request(method, f"{url}?{one['name']}=%00", headers=A2A)
+                assert answer.http == 400, (path, one["name"])  # it is read, because nothing takes a NUL
+                assert one["name"] in answer.body["error"]["message"]
+    assert named == A2A_QUERY
