@@ -85,6 +85,7 @@ ROUTES = (
         "Read an agent's card: a public agent's without a credential, another's if you may see it.",
         read_card,
         reply=ref("AgentCard"),
+        headers=("ETag", "Cache-Control"),
         errors=(404,),
         entrance="guest",
         counts=False,

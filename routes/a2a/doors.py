@@ -24,7 +24,7 @@ ERROR = record(
     ),
 )
 RPC_ERROR = record("A JSON-RPC error.", code=number(), message=text(), data=_DETAILS)
-_RPC_ANSWER = record(
+RPC_REFUSAL = record(
     "A JSON-RPC error response.",
     jsonrpc=text(enum=["2.0"]),
     id={"description": "The request's id; null if it could not be read."},
@@ -64,7 +64,7 @@ HTTP_JSON = Door(
     media_type=media_type_of,
     media_types=(JSON, A2A_JSON),
 )
-JSON_RPC = Door(_rpc_refused, _rpc_stream_error, _RPC_ANSWER, GO_ON)
+JSON_RPC = Door(_rpc_refused, _rpc_stream_error, ref("A2ARpcError"), GO_ON)
 
 
 def event(value: Any, name: str = "") -> bytes:

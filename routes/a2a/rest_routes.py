@@ -7,7 +7,7 @@ from actors.calls.targets import agent_named
 from actors.errors import MalformedBody, WrongMediaType
 from routes.a2a.asked import STREAMED, Asked
 from routes.a2a.card_routes import TAG
-from routes.a2a.doors import A2A_JSON, ERROR, HTTP_JSON, answered, event
+from routes.a2a.doors import A2A_JSON, ERROR, HTTP_JSON, RPC_REFUSAL, answered, event
 from routes.a2a.operations import OPERATIONS
 from routes.a2a.reading import Members
 from routes.a2a.requests import DEFAULT_PAGE, MAX_PAGE, STATES, require_version
@@ -69,7 +69,7 @@ MESSAGE: Schema = {
     },
 }
 
-SCHEMAS = {"A2AError": ERROR, "A2ATask": TASK, "A2APushNotificationConfig": CONFIG}
+SCHEMAS = {"A2AError": ERROR, "A2ARpcError": RPC_REFUSAL, "A2ATask": TASK, "A2APushNotificationConfig": CONFIG}
 
 
 def _params_of(received: Received, path: dict[str, str]) -> Members:

@@ -22,6 +22,7 @@ from routes.doors.door import Door, Refusal
 from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.http.answers import status_of
 from routes.http.exchange import Received
+from routes.openapi.headers import OF_CHATS
 from routes.openapi.schemas import Schema, array, nullable, ref, text
 
 if TYPE_CHECKING:
@@ -127,6 +128,7 @@ ROUTES = (
         "Say the last message to an agent, in AG-UI 1.0, and hear the events of the run.",
         run_agent,
         errors=(404, 409, 502),
+        headers=OF_CHATS,
         mutates=True,
         described_body={
             "required": True,

@@ -22,6 +22,10 @@ class Refusal:
     media_type: str = JSON
 
 
+def _no_headers(_: int) -> tuple[str, ...]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Door:
     """The errors of a protocol's routes.
@@ -36,6 +40,8 @@ class Door:
             arrival in ms since the epoch.
         media_type: returns the media type of refusals from the request's headers; None leaves it to `refusal`.
         media_types: the media types of its answers, for the OpenAPI document.
+        error_headers: returns the names of the headers that its errors of an HTTP status have of their own, for the
+            same (routes/openapi/headers.py).
     """
 
     refusal: Callable[[ServiceError, bytes], Refusal]
@@ -46,6 +52,7 @@ class Door:
     refused: Callable[[Call, Received, ServiceError, int], Coroutine[Any, Any, None]] | None = None
     media_type: Callable[[Callable[[str], str | None]], str] | None = None
     media_types: tuple[str, ...] = (JSON,)
+    error_headers: Callable[[int], tuple[str, ...]] = _no_headers
 
 
 def door_of(path: str, doors: Iterable[Door]) -> Door | None:

@@ -115,6 +115,8 @@ class Route:
         example: a valid body.
         reads_body: True if the route reads its body itself, of any media type.
         described_body: the OpenAPI description of such a body.
+        headers: the names of further headers of its answers (routes/openapi/headers.py): with `ETag` it may answer 304,
+            with `X-Conversation-Id` the errors of a message that is stored have them, too.
         parameters: the OpenAPI descriptions of parameters that the route reads itself, from its query or its headers.
         redacted: the answer to a repeat with an Idempotency-Key if the first answer quoted a memory censored since.
         mock: True for a route that exists only if DEV_MOCKS_ENABLED is set.
@@ -156,6 +158,7 @@ class Route:
     example: Any = None
     reads_body: bool = False
     described_body: Schema | None = None
+    headers: tuple[str, ...] = ()
     parameters: tuple[Schema, ...] = ()
     redacted: Any = None
     mock: bool = False

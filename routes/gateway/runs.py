@@ -14,7 +14,7 @@ from routes.bus.server_sent_events import named_event
 from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.http.answers import RUN_ID, tps_body
 from routes.http.event_stream import STILL_HERE
-from routes.openapi.schemas import RECORDS, STATUS, ident, nullable, record, ref, text
+from routes.openapi.schemas import RECORDS, STATUS, ident, nullable, parameter, record, ref, text
 
 _EVENT_ID = re.compile(r"([0-9]{1,6})(\.end)?\Z")
 
@@ -93,6 +93,13 @@ RUN = record(
 
 SCHEMAS = {"Run": RUN}
 
+_LAST_EVENT_ID = parameter(
+    "Last-Event-ID",
+    "header",
+    text(pattern=r"^[0-9]{1,6}(\.end)?$"),
+    "Go on after the event with this id, the number of characters that you have had; without it from the beginning.",
+)
+
 ROUTES = (
     Route(
         "GET",
@@ -113,6 +120,8 @@ ROUTES = (
         "Gateway",
         "Stream the events of a run, from Last-Event-ID on.",
         events,
+        headers=(RUN_ID,),
+        parameters=(_LAST_EVENT_ID,),
         may_be_empty=True,
         errors=(400, 403, 404),
         streams=True,

@@ -40,7 +40,7 @@ ROUTES = (
 ROUTE_TAGS = tuple(dict.fromkeys(["Gateway", *(route.tag for route in ROUTES)]))
 """The tags of their groups in the OpenAPI document."""
 
-PARAMETERS = a2a.PARAMETERS
+PARAMETERS = {**a2a.PARAMETERS, **openai_api.PARAMETERS}
 SCHEMAS = {
     **keys.SCHEMAS,
     **webhook_schemas.SCHEMAS,

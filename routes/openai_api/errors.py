@@ -40,4 +40,17 @@ def written(error: ServiceError) -> bytes:
 
 GO_ON = "Send the request again; a repeat by the client library goes on with the message if it is stored."
 
-DOOR = Door(refusal, stream_error, ref("OpenAIError"), GO_ON, prefix="/v1", refused=forget_earlier)
+
+def _headers(status: int) -> tuple[str, ...]:
+    return ("x-should-retry",) if status < 500 and status != 408 else ()
+
+
+DOOR = Door(
+    refusal,
+    stream_error,
+    ref("OpenAIError"),
+    GO_ON,
+    prefix="/v1",
+    refused=forget_earlier,
+    error_headers=_headers,
+)

@@ -22,11 +22,21 @@ from routes.openai_api.schemas import (
     RESPONSE_BODY,
     body_of,
 )
-from routes.openapi.schemas import ref
+from routes.openapi.headers import OF_CHATS
+from routes.openapi.schemas import parameter, ref, text
 
 TAG = "OpenAI"
 
 SCHEMAS = {"OpenAIError": ERROR, "Model": MODEL, "ChatCompletion": COMPLETION, "Response": RESPONSE}
+PARAMETERS = {
+    "ConversationId": parameter(
+        "X-Conversation-Id",
+        "header",
+        text(maxLength=200),
+        "The conversation to go on with, if the body names none: a `cnv_` id, or an id of your own, which begins one "
+        "at its first use. Ignored beside the model `<agent>:once`.",
+    )
+}
 
 
 def _named(asked: Asked) -> dict[str, str]:
@@ -35,7 +45,14 @@ def _named(asked: Asked) -> dict[str, str]:
 
 _route: Any = partial(Route, tag=TAG, door=DOOR)
 _saying: Any = partial(
-    _route, mutates=True, streams=True, keys_runs=True, named=_named, errors=(400, 403, 404, 409, 502)
+    _route,
+    mutates=True,
+    streams=True,
+    keys_runs=True,
+    named=_named,
+    errors=(400, 403, 404, 409, 502),
+    headers=OF_CHATS,
+    parameters=({"$ref": "#/components/parameters/ConversationId"},),
 )
 
 ROUTES: tuple[Route, ...] = (

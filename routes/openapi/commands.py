@@ -6,7 +6,8 @@ from actors.calls.request import TPSRequest
 from actors.commands.command import Command
 from actors.commands.table import COMMANDS, GROUPS
 from actors.errors import ServiceError
-from routes.openapi.errors import RATE_LIMIT, command_refusals
+from routes.openapi.errors import command_refusals
+from routes.openapi.headers import RATE_LIMIT, with_headers
 from routes.openapi.operations import CREDENTIALS, IDEMPOTENCY_KEY, json_body, model_schemas
 from routes.openapi.request_schemas import request_schema
 from routes.openapi.schemas import RECORDS, TPS_RESPONSE, Schema, command_response, ref, text
@@ -76,11 +77,13 @@ def _bus_operation() -> Schema:
         "security": [*CREDENTIALS, {}],
         "parameters": [IDEMPOTENCY_KEY],
         "requestBody": json_body(ref("TPSRequest"), example),
-        "responses": _responses(json_body(ref("TPSResponse"))),
+        "responses": _responses(json_body(ref("TPSResponse")), "Idempotency-Replayed", chats=True),
     }
 
 
 def _alias_operation(command: Command) -> Schema:
+    takes_key = command.mutates and not command.public
+    headers = ("Idempotency-Replayed",) if takes_key else ()
     described: Schema = {
         "tags": [GROUPS[command.group]],
         "operationId": command.service,
@@ -88,9 +91,9 @@ def _alias_operation(command: Command) -> Schema:
         "description": _description(command),
         "security": [] if command.public else CREDENTIALS,
         "requestBody": json_body(ref(_request(command.service)), command.example),
-        "responses": _responses(_answers(command), counted=not command.public),
+        "responses": _responses(_answers(command), *headers, counted=not command.public, chats=command.streams),
     }
-    if command.mutates and not command.public:
+    if takes_key:
         described["parameters"] = [IDEMPOTENCY_KEY]
     if command.follow:
         described["parameters"] = [_LAST_EVENT_ID]
@@ -137,6 +140,7 @@ def _answers(command: Command) -> dict[str, Any]:
     return answers
 
 
-def _responses(answer: Schema, *, counted: bool = True) -> Schema:
-    ok = {"description": "The command's answer.", **answer} | ({"headers": RATE_LIMIT} if counted else {})
-    return {"200": ok, **command_refusals()}
+def _responses(answer: Schema, *headers: str, counted: bool = True, chats: bool = False) -> Schema:
+    named = (*(("X-Run-Id",) if chats else ()), *headers, *(RATE_LIMIT if counted else ()))
+    ok = with_headers({"description": "The command's answer.", **answer}, *named)
+    return {"200": ok, **command_refusals(chats=chats)}

@@ -15,7 +15,8 @@ from sanic import Blueprint, HTTPResponse, Request
 from routes.gateway.table import PARAMETERS, ROUTES, SCHEMAS
 from routes.openapi.commands import LAST_EVENT_ID_PARAMETER, command_paths, command_schemas
 from routes.openapi.console import COOKIE_SCHEME, console_paths, console_schemas
-from routes.openapi.errors import ERROR, RATE_LIMIT_HEADERS, refusal_responses
+from routes.openapi.errors import ERROR, refusal_responses
+from routes.openapi.headers import HEADERS, REQUEST_ID, REQUEST_ID_PARAMETER, with_headers
 from routes.openapi.introduction import introduction, tags
 from routes.openapi.open_routes import mcp_path, open_paths
 from routes.openapi.operations import IDEMPOTENCY_PARAMETER, route_paths, route_schemas
@@ -24,12 +25,19 @@ from routes.pages.static import etag, static_answer, version_of
 
 VERSION = "2026-03-19"
 FILE = Path(__file__).resolve().parents[2] / "docs" / "openapi.json"
+_REQUEST_ID: Schema = {"$ref": "#/components/parameters/RequestId"}
 
 
 def document(brand: str = "Svc") -> Schema:
     """Return the whole document for a gateway with this brand in its bus's path."""
     bus = f"/demo/v1/{brand}/tps"
     paths = command_paths(bus) | open_paths() | route_paths(ROUTES) | mcp_path() | console_paths()
+    doors = dict.fromkeys(route.door for route in ROUTES if route.door is not None)
+    responses = _identified(_used(refusal_responses(doors), "responses", paths))
+    for methods in paths.values():
+        for operation in methods.values():
+            operation["parameters"] = [*operation.get("parameters", ()), _REQUEST_ID]
+            operation["responses"] = _identified(operation["responses"])
     return {
         "openapi": "3.0.3",
         "info": {
@@ -61,13 +69,19 @@ def document(brand: str = "Svc") -> Schema:
             "parameters": {
                 "IdempotencyKey": IDEMPOTENCY_PARAMETER,
                 "LastEventId": LAST_EVENT_ID_PARAMETER,
+                "RequestId": REQUEST_ID_PARAMETER,
                 **PARAMETERS,
             },
-            "headers": RATE_LIMIT_HEADERS,
-            "responses": _used(refusal_responses(), "responses", paths),
+            "headers": HEADERS,
+            "responses": responses,
             "schemas": _schemas(),
         },
     }
+
+
+def _identified(responses: Schema) -> Schema:
+    """Return the responses with the header of every answer."""
+    return {name: with_headers(response, REQUEST_ID) for name, response in responses.items()}
 
 
 def _used(components: Schema, kind: str, where: Schema) -> Schema:

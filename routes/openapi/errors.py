@@ -1,6 +1,7 @@
 """Errors in the OpenAPI document: a response per HTTP status, with real errors as examples."""
 
 from collections.abc import Iterable
+from itertools import product
 from typing import Any
 
 import orjson
@@ -33,23 +34,10 @@ from actors.errors import (
     WrongMediaType,
     WrongPassword,
 )
+from routes.doors.door import JSON, Door
 from routes.http.answers import bus_status, status_of, tps_body
-from routes.openapi.schemas import Schema, number, record, ref
-
-RATE_LIMIT_HEADERS: Schema = {
-    "RateLimit-Policy": {
-        "description": 'The quota of a day, on a plan that has one: `"day";q=<limit>;w=86400`.',
-        "schema": {"type": "string", "example": '"day";q=100;w=86400'},
-    },
-    "RateLimit": {
-        "description": 'What is left of it: `"day";r=<remaining>;t=<seconds until 00:00 UTC>`.',
-        "schema": {"type": "string", "example": '"day";r=99;t=3600'},
-    },
-}
-RATE_LIMIT: Schema = {name: {"$ref": f"#/components/headers/{name}"} for name in RATE_LIMIT_HEADERS}
-"""The headers of answers to counted requests."""
-
-RETRY_AFTER: Schema = {"Retry-After": {"description": "Seconds to wait.", "schema": number(minimum=1)}}
+from routes.openapi.headers import OF_CHATS, RATE_LIMIT, with_headers
+from routes.openapi.schemas import Schema, record, ref
 
 ERROR: Schema = record("An error of a route beside the command bus.", status=ref("Status"))
 
@@ -128,30 +116,46 @@ ROUTE_RESPONSES = {
 """Errors of routes outside the command bus, by HTTP status."""
 
 
-def command_refusals() -> Schema:
-    """Return references to the error responses of every command, by status."""
-    return {str(status): _response_ref(name) for status, (name, _) in _COMMAND_RESPONSES.items()}
+_OF_KEPT_MESSAGES = (404, 409, 502, 503)
+"""The statuses of a chat's errors behind which its message may be stored; on the command bus they are 400 and 500."""
 
 
-def route_refusals(statuses: Iterable[int], *, counted: bool) -> Schema:
-    """Return references to the responses of these statuses; `counted` if requests count against the quota."""
-    return {str(status): _response_ref(_route_response(status, counted)) for status in sorted(statuses)}
+def command_refusals(*, chats: bool = False) -> Schema:
+    """Return references to the error responses of a command, by status; `chats` if it may be AP_Chat."""
+    return {str(status): _response_ref(_command_response(status, chats)) for status in _COMMAND_RESPONSES}
 
 
-def refusal_responses() -> Schema:
+def route_refusals(statuses: Iterable[int], *, counted: bool, door: Door | None = None, chats: bool = False) -> Schema:
+    """Return references to the responses of these statuses.
+
+    `counted` if requests count against the quota, `chats` if they send messages to agents by an open protocol.
+    """
+    names = {status: _route_response(status, counted, door, chats) for status in sorted(statuses)}
+    return {str(status): _response_ref(name) for status, name in names.items()}
+
+
+def refusal_responses(doors: Iterable[Door]) -> Schema:
     """Return all error responses, by the name that operations refer to."""
     responses: Schema = {}
-    for status, (name, description) in _COMMAND_RESPONSES.items():
+    for status, (_, description) in _COMMAND_RESPONSES.items():
         examples = {type(error).__name__: _of_command(error) for error in COMMAND_ERRORS if bus_status(error) == status}
-        headers = RETRY_AFTER if status in (429, 500) else {}
-        responses[name] = _refusal(description, "TPSResponse", examples, headers | _limits(status, counted=True))
+        content = {JSON: {"schema": ref("TPSResponse"), "examples": _shown(examples)}}
+        headers = (*_headers(status, counted=True), *(("Retry-After",) if status == 500 else ()))
+        plain: Schema = {"description": description, "content": content}
+        responses[_command_response(status, chats=True)] = with_headers(plain, *headers, "X-Run-Id")
+        responses[_command_response(status, chats=False)] = with_headers(plain, *headers)  # of most, it is the same one
     for status, description in ROUTE_RESPONSES.items():
         errors = (error for error in ROUTE_ERRORS if error.http_code == status)
-        examples = {type(error).__name__: {"status": status_of(error)} for error in errors}
-        for counted in (True, False):
-            headers = RETRY_AFTER if status in (429, 503) else {}
-            name = _route_response(status, counted)
-            responses[name] = _refusal(description, "Error", examples, headers | _limits(status, counted=counted))
+        examples = _shown({type(error).__name__: {"status": status_of(error)} for error in errors})
+        for door, counted, chats in product((None, *doors), (True, False), (True, False)):
+            headers = (*_headers(status, counted=counted), *(OF_CHATS if chats and status in _OF_KEPT_MESSAGES else ()))
+            if door is None or door.error_schema == ref("Error"):
+                content = {JSON: {"schema": ref("Error"), "examples": examples}}
+            else:
+                content = {media_type: {"schema": door.error_schema} for media_type in door.media_types}
+                headers = (*headers, *door.error_headers(status))
+            response: Schema = {"description": description, "content": content}
+            responses[_route_response(status, counted, door, chats)] = with_headers(response, *headers)
     return responses
 
 
@@ -159,18 +163,26 @@ def _response_ref(name: str) -> Schema:
     return {"$ref": f"#/components/responses/{name}"}
 
 
-def _route_response(status: int, counted: bool) -> str:
-    return f"Error{status}" if counted and status != 401 else f"Error{status}Uncounted"
+def _command_response(status: int, chats: bool) -> str:
+    name, _ = _COMMAND_RESPONSES[status]
+    return f"{name}OfChat" if chats and status in (400, 500) else name
 
 
-def _limits(status: int, *, counted: bool) -> Schema:
-    return RATE_LIMIT if counted and status != 401 else {}
+def _route_response(status: int, counted: bool, door: Door | None, chats: bool) -> str:
+    schema = "Error" if door is None else door.error_schema["$ref"].rpartition("/")[2]
+    name = f"{schema}{status}" if counted and status != 401 else f"{schema}{status}Uncounted"
+    return f"{name}OfChat" if chats and status in _OF_KEPT_MESSAGES else name
 
 
-def _refusal(description: str, schema: str, examples: dict[str, Any], headers: Schema) -> Schema:
-    shown = {name: {"summary": _summary(value), "value": value} for name, value in examples.items()}
-    content = {"application/json": {"schema": ref(schema), "examples": shown}}
-    return {"description": description, "content": content} | ({"headers": headers} if headers else {})
+def _headers(status: int, *, counted: bool) -> tuple[str, ...]:
+    if status == 401:
+        return ("WWW-Authenticate",)
+    waits = ("Retry-After",) if status in (429, 503) else ()
+    return (*waits, *RATE_LIMIT) if counted else waits
+
+
+def _shown(examples: dict[str, Any]) -> Schema:
+    return {name: {"summary": _summary(value), "value": value} for name, value in examples.items()}
 
 
 def _summary(value: dict[str, Any]) -> str:

@@ -2,7 +2,8 @@
 
 from actors.commands.table import GROUPS
 from routes.http.event_stream import EVENT_STREAM
-from routes.openapi.errors import RATE_LIMIT, route_refusals
+from routes.openapi.errors import route_refusals
+from routes.openapi.headers import RATE_LIMIT, with_headers
 from routes.openapi.operations import CREDENTIALS, OPEN_TO_ALL, json_body, operation, reply
 from routes.openapi.schemas import Schema, array, record, ref, text
 
@@ -26,10 +27,11 @@ def mcp_path() -> Schema:
         "Listing tools is open to all. All else needs a credential, unless a tool's command needs none, and each "
         "message with one counts as one request of the day. `subscriptions/listen` answers a stream of events.",
         {
-            "200": reply("The answer to a request.", message) | {"headers": RATE_LIMIT},
+            "200": with_headers(reply("The answer to a request.", message), "Mcp-Session-Id", *RATE_LIMIT),
             "202": {"description": "A notification was taken."},
         }
         | {status: reply(description, schema) for status, (description, schema) in statuses.items()}
+        | {"401": with_headers(reply(*statuses["401"]), "WWW-Authenticate")}
         | route_refusals((403, 408, 413, 415), counted=False)
         | route_refusals((429,), counted=True),  # if the message calls no tool
     )

@@ -6,10 +6,11 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
-from routes.doors.door import JSON, Door
+from routes.doors.door import JSON
 from routes.gateway.route import Entrance, Route
-from routes.openapi.errors import RATE_LIMIT, ROUTE_RESPONSES, route_refusals
-from routes.openapi.schemas import Schema, ref, text
+from routes.openapi.errors import route_refusals
+from routes.openapi.headers import OF_CHATS, RATE_LIMIT, with_headers
+from routes.openapi.schemas import Schema, parameter, ref, text
 
 OPEN_TO_ALL = "Needs no credential and is not counted."
 CREDENTIALS: list[Schema] = [{"bearer": []}, {"apiKey": []}]
@@ -20,6 +21,7 @@ _EVENT_ID: Schema = {
     "description": "Go on after the event with this id, with nothing missed and nothing twice; 0.0 is from the first "
     "that is kept. Such a request is not counted, except with 0.0.",
 }
+_IF_NONE_MATCH = parameter("If-None-Match", "header", text(), "The ETag of the version that you have.")
 IDEMPOTENCY_KEY: Schema = {"$ref": "#/components/parameters/IdempotencyKey"}
 IDEMPOTENCY_PARAMETER: Schema = {
     "name": "Idempotency-Key",
@@ -76,8 +78,11 @@ def route_schemas(routes: Iterable[Route]) -> Schema:
 
 
 def _of_route(route: Route) -> Schema:
+    has_key = route.takes_key or route.keys_runs
     success = _success(route)
     empty: Schema = {"204": {"description": "Done; there is nothing to show."}} if route.may_be_empty else {}
+    if "ETag" in route.headers:
+        empty["304"] = {"description": "You have this version already."}
     refusals = {*_REFUSALS[route.entrance], *route.errors}
     if route.takes_key:
         refusals |= {400, 409}  # an invalid key, or one used for another request
@@ -94,22 +99,23 @@ def _of_route(route: Route) -> Schema:
         responses = route_refusals((route.status,), counted=counted)
     else:
         responses = {str(int(route.status)): success} | empty
-        if counted:
-            responses = {status: response | {"headers": RATE_LIMIT} for status, response in responses.items()}
-    door = route.door
-    if door is None or door.error_schema == ref("Error"):
-        responses |= route_refusals(refusals, counted=counted)
-    else:
-        responses |= _of_door(door, refusals)
+        headers = (*(("Idempotency-Replayed",) if has_key else ()), *(RATE_LIMIT if counted else ()))
+        responses = {status: with_headers(response, *headers) for status, response in responses.items()}
+        for status in responses.keys() - {"204"}:
+            responses[status] = with_headers(responses[status], *route.headers)
+    chats = set(OF_CHATS) <= set(route.headers)
+    responses |= route_refusals(refusals, counted=counted, door=route.door, chats=chats)
     description = _DESCRIPTIONS[route.entrance]
     if route.entrance == "member" and not counted:
         description = "Takes a session token or an API key, and is not counted."
     described = operation(route.tag, route.name, route.summary, description, responses, _SECURITY[route.entrance])
     parameters = [*_path_parameters(route), *_query_parameters(route), *route.parameters]
-    if route.takes_key or route.keys_runs:
+    if has_key:
         parameters.append(IDEMPOTENCY_KEY)
     if route.endless and counted:
         parameters.append(_EVENT_ID)
+    if "ETag" in route.headers:
+        parameters.append(_IF_NONE_MATCH)
     if parameters:
         described["parameters"] = parameters
     if route.body is not None:
@@ -125,12 +131,6 @@ def _success(route: Route) -> Schema:
     if route.streams:
         content["text/event-stream"] = {"schema": text()}
     return {"description": "Done."} | ({"content": content} if content else {})
-
-
-def _of_door(door: Door, statuses: Iterable[int]) -> Schema:
-    """Return the refusals of a door, in its own shape."""
-    content = {name: {"schema": door.error_schema} for name in door.media_types}
-    return {str(status): {"description": ROUTE_RESPONSES[status], "content": content} for status in sorted(statuses)}
 
 
 def _path_parameters(route: Route) -> list[Schema]:
