@@ -31,8 +31,10 @@ the precise status, with the same `status` object. Unknown members of a request 
 
 ## Repeating a request
 
-Send an `Idempotency-Key` with whatever changes something. For 24 hours a repeat with the same key and body gets \
-the first answer, marked `Idempotency-Replayed: true`, and nothing is done twice.
+Send an `Idempotency-Key` with a command or a POST that changes something, beside a credential; operations that take \
+one list it. For 24 hours a repeat with the same key and body gets the first answer, marked \
+`Idempotency-Replayed: true`, and nothing is done twice. Commands that only read ignore the key, as do PATCH, PUT and \
+DELETE, and US_Create, US_LogOn and `POST /api/dev/sandbox-key`, which use no credential.
 
 ## Pages
 

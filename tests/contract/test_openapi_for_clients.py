@@ -105,6 +105,19 @@ def test_the_introduction_tells_of_credentials_errors_repeats_pages_and_quotas(d
     assert info["license"]["name"] == "Apache-2.0"
 
 
+def test_the_introduction_tells_which_requests_ignore_an_idempotency_key(document: dict[str, Any]):
+    ignoring = "ignore the key, as do PATCH, PUT and DELETE, and US_Create, US_LogOn and `POST /api/dev/sandbox-key`"
+    assert ignoring in document["info"]["description"]
+    taking = {
+        (method, operation["operationId"])
+        for method, _, operation in operations(document)
+        for parameter in operation["parameters"]
+        if parameter.get("$ref", "").endswith("/IdempotencyKey")
+    }
+    assert {method for method, _ in taking} == {"post"}
+    assert not {"US_Create", "US_LogOn", "issueSandboxKey", "US_Read"} & {name for _, name in taking}
+
+
 def test_no_reader_is_sent_to_sections_of_papers_that_are_not_published(document: dict[str, Any]):
     written = orjson.dumps(document).decode()
     assert (
