@@ -53,4 +53,4 @@ def too_many_skills() -> StateConflict:
 
 def no_such_document() -> NotFound:
     """Make the error for a document that the user does not have."""
-    return NotFound("You have no such document; a newer one of its name takes its place.")
+    return NotFound("You have no such document: check the id; a newer document of the same name may have replaced it.")

@@ -109,5 +109,5 @@ def gone() -> NotFound:
 def ended() -> InvalidCredential:
     """Make the error for a token whose session, or key, is gone."""
     return InvalidCredential(
-        "This session or API key has ended, was revoked or never was; log on with US_LogOn for a new token."
+        "This session or API key has ended, was revoked, or never existed; log on with US_LogOn for a new token."
     )

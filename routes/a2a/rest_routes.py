@@ -209,7 +209,7 @@ ROUTES = (
         _CONFIGS,
         "CreateTaskPushNotificationConfig",
         "createPushConfigByA2A",
-        "Tell a URL of the end of a task.",
+        "Notify a URL when a task ends.",
         reply=_CONFIG,
         described_body=_body(CONFIG, {"url": "https://example.com/a2a"}),
     ),

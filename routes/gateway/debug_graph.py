@@ -61,7 +61,7 @@ ROUTE = Route(
     "/debug/graph/{name}",
     "getGraph",
     "Internal",
-    "Read who holds whom around one user: agents, domains, banks and their relations.",
+    "Show a user's agents, domains and banks and how they are connected.",
     read_graph,
     reply=GRAPH,
     errors=(404,),

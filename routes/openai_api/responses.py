@@ -82,7 +82,7 @@ async def _rest_of(call: Call, run: Run) -> Reply | None:
 
 
 async def delete_response(request: RouteCall) -> RouteReply:
-    """Make a response's id unknown; its messages stay."""
+    """Forget a response; its messages stay."""
     call, response_id = request.call, request.params["response_id"]
     run = await run_of_response(call, response_id, "response_id")
     write = deleted_responses.insert(run.message.id, number_of(run.conversation) or 0)

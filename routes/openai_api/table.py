@@ -126,7 +126,7 @@ ROUTES: tuple[Route, ...] = (
         "DELETE",
         "/v1/responses/{response_id}",
         "deleteResponse",
-        summary="Make a response's id unknown; its messages stay until their conversation is erased.",
+        summary="Forget a response; its messages stay until their conversation is erased.",
         run=delete_response,
         reply=DELETED,
         errors=(404,),

@@ -89,6 +89,13 @@ def test_every_operation_has_an_id_of_its_own_a_summary_and_a_description(docume
         assert operation["description"].strip(), (method, path)
 
 
+def test_summaries_say_what_an_operation_does_for_its_reader(document: dict[str, Any]):
+    summaries = {operation["operationId"]: operation["summary"] for *_, operation in operations(document)}
+    assert summaries["createPushConfigByA2A"] == "Notify a URL when a task ends."
+    assert summaries["deleteResponse"].startswith("Forget a response; its messages stay")
+    assert summaries["getGraph"] == "Show a user's agents, domains and banks and how they are connected."
+
+
 def test_every_tag_that_is_used_is_declared_once_and_described(document: dict[str, Any]):
     declared = [tag["name"] for tag in document["tags"]]
     assert set(declared) == {tag for *_, operation in operations(document) for tag in operation["tags"]}

@@ -126,7 +126,8 @@ async def test_documents_belong_to_their_user(user: Client, sanic_client: Client
 async def test_a_newer_document_takes_the_place_of_the_one_of_its_name(user: Client, bank: str):
     first = await hand_in(user, "Plan", "Mars tonight.")
     await hand_in(user, "Plan", "Venus tonight.")
-    (await user.request("GET", f"/api/documents/{first['id']}")).refused(3000, 404)
+    replaced = (await user.request("GET", f"/api/documents/{first['id']}")).refused(3000, 404)
+    assert replaced.note.endswith("check the id; a newer document of the same name may have replaced it.")
     assert (await load(user, bank, "Plan")).ok().content[0]["text"] == "Venus tonight."
 
 

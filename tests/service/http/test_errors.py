@@ -217,7 +217,9 @@ async def test_2001_a_mistyped_token(user: Client):
 async def test_2001_a_revoked_token(user: Client):
     other = await user.log_on(user.name)
     (await other.command("US_LogOff")).ok()
-    refused(await other.command("US_Read"), 2001, 401)
+    answer = await other.command("US_Read")
+    refused(answer, 2001, 401)
+    assert "has ended, was revoked, or never existed; log on" in answer.note
     (await user.command("US_Read")).ok()
 
 
