@@ -43,6 +43,9 @@ class ServiceError(Exception):
 class RefusedAlone:
     """Marks an error of a unit that was refused and concerns nobody else: other state of its actor is as stored."""
 
+    undone: ClassVar[bool] = False
+    """Whether the part of the actor that submitted the unit undoes it in memory, so that `on_refused` is not called."""
+
 
 class MalformedBody(ServiceError):
     """The body is not a JSON object in valid Unicode."""

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Literal
 
-from persistence.store import Query, Write
+from persistence.store import Query, Write, not_null
 
 Talk = Literal["conversation", "zone"]
 """The kind of stream that has a message: a private conversation, or a zone of a domain."""
@@ -14,6 +14,12 @@ NOTED_IN: dict[Talk, tuple[str, str]] = {
     "zone": ("zone_quotes", "zone_id"),
 }
 """The table with the quotes of such messages, and its column with the stream."""
+
+CENSORED = not_null("quotes.memory")
+"""The constraint that refuses a message which draws on a memory that was censored meanwhile."""
+
+CENSORED_IN_ZONE = not_null("zone_quotes.memory")
+"""The same for a message in a zone."""
 
 UNSEEN = -1
 """The number of a source that the message does not show."""
@@ -28,7 +34,7 @@ _WHITE_SPACE = "".join(char for char in map(chr, range(0x3001)) if char.isspace(
 
 
 def quote(position: int, conversation_id: int, seq: int, source: int, *, whole: bool = False) -> Write:
-    """Note that a message quotes a memory; fails if the memory was censored since the read, not if it was removed.
+    """Note that a message quotes a memory; refused as `CENSORED` if that was censored since the read, not if removed.
 
     `whole`: a censoring redacts the whole message, because the memory's words may be anywhere in it.
     """
@@ -36,7 +42,7 @@ def quote(position: int, conversation_id: int, seq: int, source: int, *, whole: 
 
 
 def quote_in_zone(position: int, zone_id: str, seq: int, source: int, *, whole: bool = False) -> Write:
-    """Note that a message in a zone quotes a memory; fails as `quote` does."""
+    """Note that a message in a zone quotes a memory; refused as `CENSORED_IN_ZONE`."""
     return _quote("zone_quotes (memory, zone_id, seq, source, whole)", zone_id, seq, source, whole, position)
 
 
@@ -73,12 +79,12 @@ def pass_on(removed: Sequence[int], position: int) -> tuple[Write, ...]:
 
 
 def echo(conversation_id: int, seqs: Sequence[int], seq: int, since: int) -> Write:
-    """Note that a message may repeat the quotes of these messages; fails if one was redacted at or after `since`."""
+    """Note that a message may repeat the quotes of these; refused as `CENSORED` if one was redacted since `since`."""
     return _echo("conversation", conversation_id, seqs, seq, since)
 
 
 def echo_in_zone(zone_id: str, seqs: Sequence[int], seq: int, since: int) -> Write:
-    """Note that a message in a zone may repeat the quotes of these messages; fails as `echo` does."""
+    """Note that a message in a zone may repeat the quotes of these messages; refused as `CENSORED_IN_ZONE`."""
     return _echo("zone", zone_id, seqs, seq, since)
 
 

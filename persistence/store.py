@@ -25,6 +25,12 @@ FOREIGN_KEY = "foreign key"
 Constraint = str
 """A constraint that may refuse a unit: `ROWS`, `FOREIGN_KEY`, or a persistence module's, as `agents.NAME_TAKEN`."""
 
+
+def not_null(column: str) -> Constraint:
+    """Name the constraint that refuses a null in a column, which is given as `table.column`."""
+    return f"{column} is null"
+
+
 NO_CONSTRAINT_ERRORS: Mapping[Constraint, Callable[[], Exception]] = MappingProxyType({})
 
 

@@ -2,27 +2,33 @@
 
 from __future__ import annotations  # nested functions would build theirs at each call
 
+from functools import partial
+
 from msgspec import structs
 
+from actors.agents.conversations_in_use import ConversationLoaded
 from actors.agents.host import AgentHost
 from actors.agents.messages import nothing_said, user_gone
 from actors.conversations.conversation import Chat, ChatSent, Conversation, RunBegun
 from actors.conversations.ids import run_of
+from actors.conversations.stored import CensoredMeanwhile, censored_meanwhile, may_be_refused
 from actors.engines.message import Utterance
 from actors.engines.turn import Reply
 from actors.errors import ServiceError
+from actors.runtime.durable import ConstraintErrors
 from actors.runtime.future import AsyncFuture
-from persistence import conversations, failed_runs
+from persistence import conversations, failed_runs, quotes
 from persistence.failed_runs import FailedRun
 from persistence.store import FOREIGN_KEY, Write
 
-_USER_GONE = {FOREIGN_KEY: user_gone}
+_USER_GONE: ConstraintErrors = {FOREIGN_KEY: user_gone}
 
 
 class ChatStoring:
     """Stores what was said in a chat; the commit of the last unit answers it.
 
-    Units of a user who was destroyed meanwhile are refused, and only they.
+    Units of a user who was destroyed meanwhile are refused, and only they. A reply with notes of quotes may be refused,
+    too, after a censoring; until that is known, the conversation is as one that is being loaded.
     """
 
     __slots__ = ("_host",)
@@ -103,7 +109,9 @@ class ChatStoring:
         assert id is not None
         kept, count = conversation.kept, len(messages) + conversation.to_import
         sent = ChatSent(said, reply, id, conversation.name, outcome) if kept else ChatSent(said, reply, outcome=outcome)
+        stood = None if conversation.copy_of or not conversation.stored else (id, conversation.last_seq)
         writes = conversation.add(messages, answers=None if reply.seq == said.seq + 1 else said.seq)
+        refusals = _USER_GONE
         if not kept:
             writes += () if chat.receipt is None else chat.receipt.writes(sent)
         else:
@@ -114,6 +122,21 @@ class ChatStoring:
                 writes += chat.beside_message(conversation, said.at)
             if chat.memories or chat.receipt is not None or outcome.echoes or streamed:
                 writes += chat.beside_reply(id, sent, outcome, streamed=streamed)
+            if may_be_refused(reply, outcome, chat.memories):
+                conversation.loaded = False  # else other chats would build on a reply that the store refuses
+                run = run_of(said.id) if streamed or chat.resumes is not None else None
+                refusals = {**_USER_GONE, quotes.CENSORED: partial(_refused, run, conversation.name)}
+
+                def settled(answer: AsyncFuture[ChatSent]) -> None:
+                    found = ConversationLoaded(conversation, (id, conversation.last_seq))
+                    if isinstance(answer.error, CensoredMeanwhile):
+                        found = ConversationLoaded(conversation, stood, error=answer.error)
+                        self._host.messages -= count
+                        if streamed:
+                            self._host.commit(_failure(conversation, said, answer.error), refusals=_USER_GONE)
+                    self._host.tell_self(found)
+
+                chat.answer.then(settled)
 
         def applied() -> None:
             conversation.unit_stored()
@@ -123,7 +146,12 @@ class ChatStoring:
                 if chat.progress is not None:
                     chat.progress(sent.reply.content)
 
-        self._host.commit(*writes, reply=lambda: sent, applied=applied, resolves=chat.answer, refusals=_USER_GONE)
+        self._host.commit(*writes, reply=lambda: sent, applied=applied, resolves=chat.answer, refusals=refusals)
+
+
+def _refused(run: str | None, conversation: str) -> CensoredMeanwhile:
+    error = censored_meanwhile()
+    return error if run is None else error.of_run(run, conversation)  # whose message is kept
 
 
 def _failure(conversation: Conversation, said: Utterance, error: ServiceError) -> Write:

@@ -33,7 +33,10 @@ log = logging.getLogger("parley.agent")
 
 
 class ConversationLoaded(OwnTell, frozen=True):
-    """A conversation was read from the store; `error` where it could not be."""
+    """A conversation was read from the store; `error` where it could not be.
+
+    The same is told once the store has taken a reply that it may refuse. `CensoredMeanwhile` means that it did not.
+    """
 
     conversation: Conversation
     stored: tuple[int, int] | None = None
@@ -119,7 +122,7 @@ class ConversationsInUse:
         self._erased.add(number)
         self._as_bound = next(_states)
         conversation = self._by_key.get(key)
-        if conversation is None or (conversation.loaded and conversation.id != number):
+        if conversation is None or ((conversation.loaded or conversation.id) and conversation.id != number):
             return None
         return self._by_key.pop(key)
 

@@ -27,7 +27,7 @@ from actors.agents.waiting_chats import RunsWaiting, WaitingChats, refusal_at
 from actors.conversations.conversation import WAITING_LIMIT, Chat, ChatSent, Conversation, new_message
 from actors.conversations.ids import reply_of, run_of
 from actors.conversations.place import Binding
-from actors.conversations.stored import censored_meanwhile, in_sight, is_seen, unless_censored
+from actors.conversations.stored import CensoredMeanwhile, censored_meanwhile, in_sight, is_seen, unless_censored
 from actors.engines.answering import EngineRunner, Outcome, Unfinished
 from actors.engines.message import Utterance
 from actors.engines.turn import Engine, Reply, Turn
@@ -164,6 +164,9 @@ class PrivateChats:
         if not self._conversations.holds(conversation):
             return
         error, stored = message.error, self._conversations.still_stored(message)
+        if isinstance(error, CensoredMeanwhile) and stored is not None:
+            self._conversations.reload(conversation)
+            return
         if error is None and stored is None and isinstance(conversation.key, int):
             error = no_such_conversation()
         if error is not None:
@@ -180,7 +183,7 @@ class PrivateChats:
 
     def _go_on(self, conversation: Conversation) -> None:
         """Answer the chats that waited, until one needs a task."""
-        while conversation.waiting and not conversation.at_work:
+        while conversation.waiting and conversation.loaded and not conversation.at_work:
             chat, conversation.waiting = conversation.waiting[0], conversation.waiting[1:]
             agent = self._host.agent
             if (refused := refusal_of_waiting(agent, conversation.user_id)) is None and agent is not None:

@@ -135,9 +135,9 @@ class Conversation:
 
     `key` names it among the agent's conversations in memory: the user's id for the default one, the number for another.
     `id` is its number, None until the default one is begun; `last_seq` counts its messages. One chat is answered at a
-    time: while the conversation is not `loaded` or an engine is `at_work`, other chats wait in order. Nothing of a
-    conversation that is not `kept` is stored. `begins` is how a new one begins, until that is stored. `copy_of` is set
-    while it is a copy, with messages, that its next unit shows.
+    time: while the conversation is not `loaded` or an engine is `at_work`, others wait in order. It is not `loaded`
+    either while the store may refuse its newest reply. Nothing of one that is not `kept` is stored. `begins` is how a
+    new one begins, until that is stored. `copy_of` is set while it is a copy, with messages, that its next unit shows.
     """
 
     user_id: str

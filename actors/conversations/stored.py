@@ -9,7 +9,7 @@ from msgspec import structs
 from actors.engines.answering import Outcome
 from actors.engines.message import Source, Utterance
 from actors.engines.turn import Memory, Reply, Turn
-from actors.errors import Overloaded, ServiceError
+from actors.errors import Overloaded, RefusedAlone, ServiceError
 from actors.idempotency.records import Receipt
 from persistence import agents, banks, conversations, quotes
 from persistence.conversations import MessageRow
@@ -92,7 +92,7 @@ class QuoteNotes(NamedTuple, Generic[S]):
     def unseen_notes(self, stream: S, message: Utterance, reply: Reply, receipt: Receipt | None) -> list[Write]:
         """Note the memories whose words a reply may repeat without showing them as sources.
 
-        The unit fails if a message that it may repeat was redacted just now, because the engine may have read that
+        The unit is refused if a message that it may repeat was redacted just now, because the engine may have read that
         message before. (Whoever reads a redacted message later is loaded after the redaction.)
 
         The answer that a receipt keeps may repeat the same texts, so it gets the notes of the message.
@@ -107,6 +107,11 @@ class QuoteNotes(NamedTuple, Generic[S]):
 
 PRIVATE_QUOTES = QuoteNotes[int]("conversation", quotes.quote, quotes.echo)
 ZONE_QUOTES = QuoteNotes[str]("zone", quotes.quote_in_zone, quotes.echo_in_zone)
+
+
+def may_be_refused(message: Utterance, reply: Reply, memories: tuple[Memory, ...]) -> bool:
+    """Return whether a reply, or the message that it became, has notes, which the store refuses after a censoring."""
+    return bool(reply.echoes or reply.positions or quoted_positions(message, memories))
 
 
 def quoted_positions(message: Utterance | Reply, memories: tuple[Memory, ...]) -> tuple[int, ...]:
@@ -143,7 +148,7 @@ async def in_sight(store: Store, turn: Turn) -> Turn:
 async def unless_censored(store: Store, outcome: Outcome, memories: tuple[Memory, ...]) -> Outcome:
     """Return the outcome of a turn that took long, or an error if it quotes a memory that was censored meanwhile.
 
-    The unit of such a reply would be refused, and with it all that its actor has under way for others.
+    The store refuses the unit of such a reply too (`CensoredMeanwhile`), but only once it has it.
     """
     if isinstance(outcome, ServiceError):
         return outcome
@@ -154,6 +159,14 @@ async def unless_censored(store: Store, outcome: Outcome, memories: tuple[Memory
         return outcome
 
 
-def censored_meanwhile() -> Overloaded:
+class CensoredMeanwhile(RefusedAlone, Overloaded):
+    """The reply draws on texts that were censored before it was stored."""
+
+    undone = True
+
+
+def censored_meanwhile() -> CensoredMeanwhile:
     """Make the error for a chat with texts that were censored before the agent answered."""
-    return Overloaded("A memory that the answer draws on was censored meanwhile; look at AP_History, then try again.")
+    return CensoredMeanwhile(
+        "A memory that the answer draws on was censored meanwhile; look at AP_History, then try again."
+    )

@@ -20,14 +20,17 @@ log = logging.getLogger("parley.domain")
 
 
 class Zone:
-    """A zone with its last messages and its archive; until it is `loaded`, what is said there waits."""
+    """A zone with its last messages and its archive.
 
-    __slots__ = ("archive", "loaded", "row", "waiting", "window")
+    What is said there waits until it is `loaded`, and while it is `storing` messages that the store may refuse.
+    """
+
+    __slots__ = ("archive", "loaded", "row", "storing", "waiting", "window")
 
     def __init__(self, row: ZoneRow, store: Store) -> None:
         self.row = row
         self.waiting: list[Callable[[ServiceError | None], None]] = []
-        self.loaded = False
+        self.loaded = self.storing = False
         self.take(store, NOTHING)
         self.loaded = not row.last_seq
 
@@ -47,12 +50,21 @@ class Zone:
             raise Overloaded("Too many messages wait in this zone already; try again in a second.")
         self.waiting.append(go_on)
 
+    def go_on(self, error: ServiceError | None) -> None:
+        """Call back those that wait, in order, as long as they need not wait again."""
+        while self.waiting and not self.storing:
+            self.waiting.pop(0)(error)
+
 
 class ZoneLoaded(OwnTell, frozen=True):
-    """The last messages of a zone were read; `error` if they could not be."""
+    """The last messages of a zone were read; `error` if they could not be.
+
+    The same is told, without `newest`, once the store has taken messages that it may refuse. `CensoredMeanwhile` means
+    that it did not.
+    """
 
     zone: Zone
-    newest: Newest = NOTHING
+    newest: Newest | None = None
     error: ServiceError | None = None
 
 

@@ -8,15 +8,21 @@ from copy import copy
 from typing import Any
 
 from actors.conversations.conversation import new_message
-from actors.conversations.records import message_record
-from actors.conversations.stored import ZONE_QUOTES, censored_meanwhile, columns_of, unless_censored
+from actors.conversations.stored import (
+    ZONE_QUOTES,
+    CensoredMeanwhile,
+    censored_meanwhile,
+    may_be_refused,
+    unless_censored,
+)
 from actors.domains.answers import of_receipt, once_stored
 from actors.domains.host import DomainHost
-from actors.domains.messages import DOMAIN_GONE, NotInDomain, Said, SayInZone, no_such_zone
+from actors.domains.messages import NotInDomain, Said, SayInZone, no_such_zone
 from actors.domains.replies_under_way import Replied, RepliesFound, RepliesUnderWay
 from actors.domains.room import Room
-from actors.domains.streams import Feed, event
+from actors.domains.streams import Feed
 from actors.domains.zone import Zone, ZoneLoaded, load
+from actors.domains.zone_storing import Line, ZoneStoring
 from actors.engines.answering import EngineRunner, Outcome, Unanswered
 from actors.engines.message import Utterance
 from actors.engines.turn import Engine, Reply, Turn
@@ -27,12 +33,7 @@ from actors.ids import Clock
 from actors.runtime.future import AsyncFuture, forward
 from actors.runtime.mailbox import Progress
 from actors.slices import Work
-from persistence import zones
-from persistence.domains import ZoneRow
 from persistence.store import Write
-
-_Line = tuple[Utterance, str | None]
-"""A message to store, and the id of the agent that says it."""
 
 
 class ZoneTalk:
@@ -43,14 +44,14 @@ class ZoneTalk:
     the message is stored first, each reply when it is complete. Other messages are handled meanwhile.
     """
 
-    __slots__ = ("_at_work", "_awaited", "_clock", "_engine", "_host", "_room", "_streams", "_under_way")
+    __slots__ = ("_at_work", "_awaited", "_clock", "_engine", "_host", "_room", "_storing", "_under_way")
 
     def __init__(
         self, host: DomainHost, engine: Engine, clock: Clock, streams: Feed, under_way: RepliesUnderWay
     ) -> None:
         self._host = host
         self._clock = clock
-        self._streams = streams
+        self._storing = ZoneStoring(host, streams)
         self._under_way = under_way
         self._engine = EngineRunner(engine, host.actor_urn)
         self._room = Room()
@@ -65,7 +66,7 @@ class ZoneTalk:
         """
         zone = self._zone_to_say_in(message)
         receipt, progress = self._host.take_receipt(), self._host.progress
-        if not zone.loaded:
+        if not zone.loaded or zone.storing:
             return self._wait(zone, message, receipt, progress)
         return self._say(zone, message, receipt, progress)
 
@@ -117,7 +118,7 @@ class ZoneTalk:
     def _wait(
         self, zone: Zone, message: SayInZone, receipt: Receipt | None, progress: Progress | None
     ) -> AsyncFuture[Said]:
-        """Say something once the zone is loaded."""
+        """Say something once the zone is loaded, and what is being stored there is."""
         answer: AsyncFuture[Said] = AsyncFuture()
 
         def go_on(error: ServiceError | None) -> None:
@@ -133,7 +134,7 @@ class ZoneTalk:
 
         zone.wait(go_on)
         self._awaited[answer] = None
-        if len(zone.waiting) == 1:
+        if not zone.storing and len(zone.waiting) == 1:
             self._load(zone)
         return answer
 
@@ -143,15 +144,17 @@ class ZoneTalk:
         self._engine.in_background(load(self._host, zone, stored))
 
     def loaded(self, message: ZoneLoaded) -> None:
-        """Go on with what was said in a zone while it was loaded."""
+        """Go on with what was said in a zone while it was loaded, or while messages there were stored."""
         zone = message.zone
         if self._host.zones.get(zone.row.id, zone) is not zone:
             return  # it is loaded once more
-        if message.error is None:
+        if isinstance(message.error, CensoredMeanwhile):
+            self._load_anew(zone)
+            return
+        if message.newest is not None:
             zone.take(self._host.store, message.newest)
-        waiting, zone.waiting = zone.waiting, []
-        for go_on in waiting:
-            go_on(message.error)
+        zone.storing = False
+        zone.go_on(message.error)
 
     def reload(self, zone_ids: Iterable[str]) -> bool:
         """Load redacted zones anew, and fail the chats at work there; return False if no chat is under way."""
@@ -159,12 +162,18 @@ class ZoneTalk:
         if not self.any_under_way:
             return False
         for old in [zones[id] for id in zone_ids if id in zones]:
-            zones[old.row.id] = new = Zone(old.row, self._host.store)
-            new.waiting = old.waiting
-            self.end_work(old, censored_meanwhile())
-            if new.waiting:
-                self._load(new)
+            self._load_anew(old)
         return True
+
+    def _load_anew(self, old: Zone) -> None:
+        """Load a zone anew, and fail the chats at work there; those that wait for it go on."""
+        self._host.zones[old.row.id] = new = Zone(old.row, self._host.store)
+        new.waiting = old.waiting
+        self.end_work(old, censored_meanwhile())
+        if new.loaded:
+            new.go_on(None)
+        elif new.waiting:
+            self._load(new)
 
     def end_work(self, zone: Zone, error: ServiceError) -> None:
         """Stop the engines at work in a zone, and fail the chats that wait for them."""
@@ -195,6 +204,10 @@ class ZoneTalk:
         except ServiceError as error:
             self._host.defer(found.answer, None, error)
             return
+        if zone.storing:
+            self._awaited[found.answer] = zone
+            zone.waiting.append(lambda _: self.replies_found(found))
+            return
         stored = self._conclude(zone, found.message, found.outcomes, found.receipt)
         stored.then(lambda done: found.answer.fail(done.error) if done.error else found.answer.set(done.get()))
 
@@ -203,7 +216,7 @@ class ZoneTalk:
     ) -> AsyncFuture[Said]:
         """Store a message with the replies of an instant engine."""
         said, new = self._said(zone, message)
-        replies: list[_Line] = []
+        replies: list[Line] = []
         notes: list[Write] = []
         echoing: list[tuple[Utterance, Reply]] = []
         failed: ServiceError | None = None
@@ -220,12 +233,13 @@ class ZoneTalk:
                 notes += ZONE_QUOTES.notes(zone.row.id, line, memories)
             if reply.echoes:
                 echoing.append((line, reply))
+        draws_on_memories = bool(notes or echoing)
         unanswered = failed is not None and message.spoken_to
         outcome = None if unanswered else Said(said, replies[0][0] if message.spoken_to else None)
         notes += of_receipt(receipt, outcome, said)
         for repeating, reply in echoing:
             notes += ZONE_QUOTES.unseen_notes(zone.row.id, repeating, reply, None if outcome is None else receipt)
-        stored = self._store(zone, *new, *replies, beside=notes, said=outcome)
+        stored = self._storing.store(zone, *new, *replies, beside=notes, said=outcome, may_be_refused=draws_on_memories)
         return once_stored(stored, failed) if failed is not None and unanswered else stored
 
     # streaming engines
@@ -238,7 +252,7 @@ class ZoneTalk:
         answer: AsyncFuture[Said] | None = AsyncFuture() if message.spoken_to else None
         beside = of_receipt(receipt, None if message.spoken_to else Said(said, None), said)
         turns = self._turns(zone, zone.window.before(said.seq), message)
-        stored = self._store(zone, *new, beside=beside, said=Said(said, None))
+        stored = self._storing.store(zone, *new, beside=beside, said=Said(said, None))
         if answer is not None:
             self._awaited[answer] = zone
         if message.answering:
@@ -268,6 +282,9 @@ class ZoneTalk:
         zone, answer, outcome = self._host.zones.get(message.zone.row.id), message.answer, message.outcome
         if zone is not None and zone is not message.zone:
             return  # it is loaded anew
+        if zone is not None and zone.storing:
+            zone.waiting.append(lambda _: self.replied(message))
+            return
         if not self._host.memberships.is_member(message.persona.id) and not isinstance(outcome, ServiceError):
             outcome = StateConflict(f"{message.persona.name} left the domain before it answered; your message is kept.")
         if answer is not None:
@@ -285,13 +302,18 @@ class ZoneTalk:
         if answer is not None:
             beside += of_receipt(message.receipt, said, message.said)
         beside += ZONE_QUOTES.unseen_notes(zone.row.id, reply, outcome, message.receipt)
-        stored = self._store(zone, (reply, message.persona.id), beside=beside)
+        stored = self._storing.store(
+            zone,
+            (reply, message.persona.id),
+            beside=beside,
+            may_be_refused=may_be_refused(reply, outcome, message.memories),
+        )
         if answer is not None:
             stored.then(lambda done: answer.fail(done.error) if done.error else answer.set(said))
 
     # storing
 
-    def _said(self, zone: Zone, message: SayInZone) -> tuple[Utterance, tuple[_Line, ...]]:
+    def _said(self, zone: Zone, message: SayInZone) -> tuple[Utterance, tuple[Line, ...]]:
         """Return the user's message, and the messages to store: none if it is stored already."""
         if message.resumes is not None:
             return message.resumes, ()
@@ -299,32 +321,6 @@ class ZoneTalk:
             self._host.key, "user", message.user_name, message.content, zone.row.last_seq + 1, self._clock()
         )
         return said, ((said, None),)
-
-    def _store(self, zone: Zone, *lines: _Line, beside: Iterable[Write], said: Said | None = None) -> AsyncFuture[Any]:
-        """Add messages to the zone in memory and, with their other writes, as one unit in the store.
-
-        The future resolves to `said`.
-        """
-        host, row = self._host, zone.row
-        zone_id, name = row.id, row.name
-        if lines:
-            zone.row = ZoneRow(zone_id, name, row.created_at, lines[-1][0].seq)
-        writes: list[Write] = []
-        numbered: list[tuple[int, Utterance]] = []
-        for message, agent_id in lines:
-            zone.window.append(message)
-            number = host.next_number()
-            numbered.append((number, message))
-            writes.append(zones.append(zone_id, number, *columns_of(message), agent_id))
-
-        def applied() -> None:
-            if self._streams.is_read(host.key):
-                for number, message in numbered:
-                    record = message_record(message, name)
-                    self._streams.publish(host.key, event(number, zone_id, "message", record))
-            zone.archive.tend()
-
-        return host.commit(*writes, *beside, reply=lambda: said, applied=applied, refusals=DOMAIN_GONE)
 
     # life
 

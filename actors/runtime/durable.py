@@ -68,7 +68,7 @@ class DurableActor(Actor):
             notices: the unit's effects on other actors, delivered after the commit and before the answer, on whatever
                 node they are.
             refusals: rare exceptions: constraints whose refusal harms nobody else, with their errors, `RefusedAlone`.
-                The actor goes on, with `on_refused`.
+                The actor goes on, with `on_refused` unless the error is `undone`.
         """
         receipt: Receipt | None = self.take_receipt()
         answer = None if reply is None else reply()
@@ -151,7 +151,7 @@ class DurableActor(Actor):
                     _answer(outcome, answer if reply is None else reply(), under_way)
                 elif isinstance(error, ServiceError):
                     outcome.fail(error)
-                    if isinstance(error, RefusedAlone):
+                    if isinstance(error, RefusedAlone) and not error.undone:
                         self.on_refused()
                 else:
                     self.fail(error)

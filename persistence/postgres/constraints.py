@@ -4,10 +4,11 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import asyncpg
 
-from persistence.store import FOREIGN_KEY
+from persistence.store import FOREIGN_KEY, not_null
 
 _UNIQUE_VIOLATION = "23505"
 _FOREIGN_KEY_VIOLATION = "23503"
+_NOT_NULL_VIOLATION = "23502"
 
 _UNIQUE_INDEXES = """
     SELECT unique_index.relname, unique_table.relname || '.' || attname
@@ -23,7 +24,9 @@ Fetch = Callable[[str], Awaitable[Sequence[asyncpg.Record]]]
 
 
 class Constraints:
-    """Names a refusal's constraint: `table.column` of a unique index's first column, `FOREIGN_KEY`, or "".
+    """Names a refusal's constraint, or "" if it is unknown.
+
+    That is `table.column` of a unique index's first column, `not_null` of a column, or `FOREIGN_KEY`.
 
     The names of unique indexes are read from the catalogue, at the start and when an unknown one refuses something.
     """
@@ -39,6 +42,8 @@ class Constraints:
         """Name the constraint of a refusal."""
         if error.sqlstate == _FOREIGN_KEY_VIOLATION:
             return FOREIGN_KEY
+        if error.sqlstate == _NOT_NULL_VIOLATION:
+            return not_null(f"{error.table_name}.{error.column_name}")
         if error.sqlstate != _UNIQUE_VIOLATION or error.constraint_name is None:
             return ""
         if error.constraint_name not in self._columns:

@@ -24,7 +24,7 @@ from persistence.batches import MAX_BATCH, Outcome, Rows, Step, answer, in_rows,
 from persistence.dialect import SQLITE, many_in_sqlite
 from persistence.histogram import SIZES, Histogram
 from persistence.sqlite.connection_thread import on_thread_of
-from persistence.store import FOREIGN_KEY, ROWS, Fenced, Params, Settled, StoreUnavailable, Unit, Write
+from persistence.store import FOREIGN_KEY, ROWS, Fenced, Params, Settled, StoreUnavailable, Unit, Write, not_null
 
 MAX_ROWS = 128
 """The most rows that one statement stores; SQLite prepares, and keeps, one for each number of rows."""
@@ -262,13 +262,18 @@ def _run_for_many(connection: sqlite3.Connection, sql: str, rows: list[Params]) 
 
 
 def _refusal_key(error: Exception) -> str:
-    """Name the constraint that refused: `table.column` of a unique index, `FOREIGN_KEY`, `ROWS`, or "" if unknown."""
+    """Name the constraint that refused, or "" if unknown.
+
+    That is `table.column` of a unique index, `not_null` of a column, `FOREIGN_KEY` or `ROWS`.
+    """
     if isinstance(error, _RowsRefused):
         return ROWS
     if isinstance(error, sqlite3.IntegrityError):
         text = str(error)
         if text.startswith("UNIQUE constraint failed: "):
             return text.removeprefix("UNIQUE constraint failed: ").split(",", maxsplit=1)[0]
+        if text.startswith("NOT NULL constraint failed: "):
+            return not_null(text.removeprefix("NOT NULL constraint failed: "))
         if text.startswith("FOREIGN KEY"):
             return FOREIGN_KEY
     return ""

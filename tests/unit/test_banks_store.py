@@ -10,18 +10,20 @@ import pytest
 
 from actors.banks.loading import indexed, memory_terms
 from actors.banks.recall import recall
+from actors.conversations.stored import CensoredMeanwhile, censored_meanwhile
 from actors.idempotency.records import IdempotencyKey, Rendered
 from actors.retrieval import stored
 from actors.retrieval.question import Question
 from actors.sealing import Sealer
 from actors.slices import whole
 from actors.text import tokenizer
-from persistence import agents, banks, censoring, conversations, memories, quotes, search_index, users
+from persistence import agents, banks, censoring, conversations, domains, memories, quotes, search_index, users, zones
 from persistence.agents import AgentRow
 from persistence.banks import BankRow
 from persistence.dialect import SQLITE
+from persistence.domains import DomainRow, ZoneRow
 from persistence.memories import Choice, MemoryRow
-from persistence.store import Store, StoreUnavailable, Unit, Write
+from persistence.store import Store, Unit, Write
 from persistence.users import UserRow
 from tests.support.disk import open_store, rows, value
 from tests.support.stored import traces
@@ -98,9 +100,36 @@ async def test_a_message_can_t_quote_what_was_censored_meanwhile(store: Store):
     await keep(store, 1, "moon", "384,400 km")
     said = conversations.append(7, 1, "msg_1", "agent", "scout", "384,400 km", None, 0)
     await store.commit(Unit(censoring.censor("bnk_1", Choice(name="moon"), 1)))
-    with pytest.raises(StoreUnavailable):
-        await store.commit(Unit((said, quotes.quote(1, 7, 1, 0))))
+    refusals = {quotes.CENSORED: censored_meanwhile}
+    with pytest.raises(CensoredMeanwhile):
+        await store.commit(Unit((said, quotes.quote(1, 7, 1, 0)), (), refusals))
     assert await rows(store, "SELECT * FROM messages") == []
+
+
+async def test_a_message_can_t_repeat_what_was_censored_meanwhile(store: Store):
+    await keep(store, 1, "moon", "384,400 km")
+    said = conversations.append(7, 1, "msg_1", "agent", "scout", "384,400 km", None, 0)
+    await store.commit(Unit((said, quotes.quote(1, 7, 1, 0, whole=True))))
+    await store.commit(Unit(censoring.censor("bnk_1", Choice(name="moon"), 10)))
+    again = conversations.append(7, 2, "msg_2", "agent", "scout", "384,400 km", None, 0)
+    refusals = {quotes.CENSORED: censored_meanwhile}
+    with pytest.raises(CensoredMeanwhile):
+        await store.commit(Unit((again, quotes.echo(7, [1], 2, 10)), (), refusals))
+    await store.commit(Unit((again, quotes.echo(7, [1], 2, 11)), (), refusals))
+
+
+async def test_a_message_in_a_zone_can_t_quote_or_repeat_what_was_censored_meanwhile(store: Store):
+    await keep(store, 1, "moon", "384,400 km")
+    domain = DomainRow("dom_1", "usr_1", "ada", "agt_1", "scout", "harbour", "", None, "agent", 0, 0)
+    lobby = domains.insert_zone("dom_1", ZoneRow("zon_1", "lobby", 0))
+    said = zones.append("zon_1", 1, 1, "msg_1", "agent", "scout", "384,400 km", None, 0, "agt_1")
+    quoting = quotes.quote_in_zone(1, "zon_1", 1, 0, whole=True)
+    await store.commit(Unit((domains.insert(domain), lobby, said, quoting)))
+    await store.commit(Unit(censoring.censor("bnk_1", Choice(name="moon"), 10)))
+    refusals = {quotes.CENSORED_IN_ZONE: censored_meanwhile}
+    for note in (quotes.quote_in_zone(1, "zon_1", 2, 0), quotes.echo_in_zone("zon_1", [1], 2, 10)):
+        with pytest.raises(CensoredMeanwhile):
+            await store.commit(Unit((note,), (), refusals))
 
 
 async def test_a_message_may_quote_what_was_removed_meanwhile(store: Store):

@@ -23,7 +23,7 @@ from persistence.postgres.constraints import Constraints
 from persistence.postgres.migrate import migrate
 from persistence.search_index import Frequency, IndexedText
 from persistence.sqlite.store import SqliteStore
-from persistence.store import FOREIGN_KEY, ROWS, Query, Write
+from persistence.store import FOREIGN_KEY, ROWS, Query, Write, not_null
 from tests.support import postgres
 from tests.support.statements import ADA, NOTES, SECTIONS, Step
 
@@ -83,7 +83,8 @@ class Sqlite:
             return self._connection.execute(SQLITE.text(sql), params).rowcount
         except sqlite3.IntegrityError as error:
             kind, _, columns = str(error).partition(" constraint failed")
-            names = {"FOREIGN KEY": FOREIGN_KEY, "UNIQUE": columns.removeprefix(": ").split(",")[0]}
+            column = columns.removeprefix(": ").split(",")[0]
+            names = {"FOREIGN KEY": FOREIGN_KEY, "UNIQUE": column, "NOT NULL": not_null(column)}
             raise Refusal(names.get(kind, "")) from error
 
     def end(self, *, well: bool) -> None:

@@ -16,7 +16,7 @@ from actors.runtime.local_directory import LocalDirectory
 from persistence import conversations
 from persistence.batches import in_rows, planned
 from persistence.conversations import MessageRow
-from persistence.store import FOREIGN_KEY, ROWS, Fenced, Query, Settled, Store, StoreUnavailable, Unit, Write
+from persistence.store import FOREIGN_KEY, ROWS, Fenced, Query, Settled, Store, StoreUnavailable, Unit, Write, not_null
 from tests.support.disk import Counter, Disk, Increment, ReadCount, open_store, rows, spin, value
 from tests.support.stores import ON_POSTGRES
 
@@ -176,6 +176,7 @@ async def test_a_unit_that_is_refused_leaves_nothing_and_hurts_no_other_in_its_b
     [
         ("notes.id", note(50)),
         (FOREIGN_KEY, Write("INSERT INTO replies (note) VALUES (?)", (99,))),
+        (not_null("replies.note"), Write("INSERT INTO replies (note) VALUES (NULL)", ())),
         (ROWS, Write("UPDATE notes SET text = '' WHERE id = ?", (99,), rows=1)),
     ],
 )

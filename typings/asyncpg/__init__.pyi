@@ -8,6 +8,8 @@ class PostgresError(Exception):
     severity_en: str | None
     sqlstate: str | None
     constraint_name: str | None
+    table_name: str | None
+    column_name: str | None
     message: str | None
 
 class IntegrityConstraintViolationError(PostgresError): ...
