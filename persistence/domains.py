@@ -167,12 +167,13 @@ def leave_all_of(owner_id: str) -> tuple[Write, ...]:
 
 
 def put_membership(domain_id: str, agent_id: str, state: str, since: int) -> Write:
-    """Store a membership's state, unless the agent was destroyed meanwhile."""
+    """Store a membership's state; refused as `ROWS` when the agent is gone, `FOREIGN_KEY` when the domain is."""
     return Write(
         "INSERT INTO memberships (domain_id, agent_id, state, since)"
         " SELECT ?, id, ?, ? FROM agents WHERE id = ? AND destroyed_at IS NULL"
         " ON CONFLICT (domain_id, agent_id) DO UPDATE SET state = excluded.state, since = excluded.since",
         (domain_id, state, since, agent_id),
+        rows=1,
     )
 
 

@@ -18,6 +18,7 @@ from actors.domains.messages import (
     DOMAIN_GONE,
     ENDED_BY,
     LOBBY,
+    MEMBER_GONE,
     CreateZone,
     DestroyDomain,
     DestroyZone,
@@ -181,12 +182,8 @@ class DomainActor(DurableActor):
         before = self.memberships.get(message.agent_id)
         state = before.state if before else NONE
         require_may_move(message, domain, self.memberships)
-        after = moved(
-            state,
-            message.move,
-            own=message.agents_owner_id == message.viewer.user_id,
-            public=domain.access == "public",
-        )
+        own = message.agents_owner_id == message.viewer.user_id
+        after = moved(state, message.move, own=own, public=domain.access == "public")
         if after is None:
             raise StateConflict(refusal(message.move, state, message.agent, domain.name))
         if after is state:
@@ -205,7 +202,8 @@ class DomainActor(DurableActor):
         write = domains.put_membership(self.key, message.agent_id, after.value, member.since)
         joined = (Told(AGENT, message.agent_id, LinksGained(has_domains=True)),) if after is MEMBER else ()
         over = (*joined, *self._put_out(message, state))
-        return self.commit(write, row, reply=lambda: record, applied=applied, notices=over, refusals=DOMAIN_GONE)
+        stored = self.commit(write, row, reply=lambda: record, applied=applied, notices=over, refusals=MEMBER_GONE)
+        return self.memberships.unless_gone(message.agent_id, stored)
 
     def _changed(self, record: Record) -> tuple[Write, Callable[[], None]]:
         """Number the change of a membership; return its row, and what passes it to readers once that is stored."""

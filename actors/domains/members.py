@@ -1,8 +1,12 @@
 """The memberships of one domain, in memory."""
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from actors.domains.membership import MEMBER, Membership
+from actors.domains.messages import AgentGone
+from actors.runtime.future import AsyncFuture
+
+T = TypeVar("T")
 
 
 class MemberState(NamedTuple):
@@ -39,6 +43,16 @@ class Members(dict[str, MemberState]):
         for agent_id, member in list(self.items()):
             if id in (agent_id, member.owner_id):
                 del self[agent_id]
+
+    def unless_gone(self, agent_id: str, stored: AsyncFuture[T]) -> AsyncFuture[T]:
+        """Drop the membership of an agent if it is not stored because the agent is gone; return the same future."""
+
+        def settled(done: AsyncFuture[T]) -> None:
+            if isinstance(done.error, AgentGone):
+                self.forget(agent_id)
+
+        stored.then(settled)
+        return stored
 
     def by_state(self) -> dict[str, int]:
         """Count the memberships of each state, for maintainers."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, NamedTuple
 
+from actors.agents.messages import no_such_agent
 from actors.domains.membership import Move
 from actors.domains.streams import Whom
 from actors.engines.message import Utterance
@@ -12,7 +13,7 @@ from actors.errors import NotFound, NotPermitted, RefusedAlone, StateConflict
 from actors.runtime.mailbox import Ask, Tell
 from actors.wire import Record
 from persistence.domains import DomainChanges, DomainRow, ZoneRow
-from persistence.store import FOREIGN_KEY
+from persistence.store import FOREIGN_KEY, ROWS
 
 DOMAIN = "domain"
 """The kind of domains' actors."""
@@ -190,3 +191,13 @@ class _DomainGone(RefusedAlone, NotFound):
 
 DOMAIN_GONE = {FOREIGN_KEY: lambda: _DomainGone(no_such_domain().note)}
 """The refusal of a unit of a domain that is gone. Its other units have the same fate, so none needs a fence."""
+
+
+class AgentGone(RefusedAlone, NotFound):
+    """The agent was destroyed before its membership was stored."""
+
+    undone = True
+
+
+MEMBER_GONE = {**DOMAIN_GONE, ROWS: lambda: AgentGone(no_such_agent().note)}
+"""The refusals of a unit with a membership."""

@@ -1,0 +1,45 @@
+"""An agent that is destroyed while a command names it is gone for that command, too."""
+
+from typing import Any
+
+import pytest
+
+from actors.agents.messages import no_such_agent
+from actors.core import Core
+from actors.domains.membership import Move
+from actors.domains.messages import DOMAIN, DomainViewer, MoveMember
+from actors.errors import NotFound
+from tests.support.gateway import Client
+from tests.support.in_process import CommandClient, CoreGateway
+from tests.support.workspaces import post
+
+
+async def user_with_agent(core: Core, name: str) -> tuple[Client, dict[str, Any], dict[str, Any]]:
+    """Register a user with an agent, and return both records with the client."""
+    client = await CommandClient(CoreGateway(core)).register(name)
+    agent = await client.agent(f"{name}-agent")
+    return client, (await client.command("US_Read")).ok().profile[0], agent
+
+
+@pytest.mark.parametrize("move", [Move.JOIN, Move.INVITE])
+async def test_an_agent_that_is_destroyed_while_it_comes_into_a_domain_gives_no_sight_of_it(
+    core: Core, unique: str, move: Move
+):
+    owner, founder, _ = await user_with_agent(core, f"{unique}-owner")
+    guest, visitor, agent = await user_with_agent(core, f"{unique}-guest")
+    vx = {"name": f"{unique}-domain", "description": "d", "access": "public"}
+    domain = (await owner.command("DM_Create", vx=vx)).ok().profile[0]
+    (await post(owner, domain["name"], "Hello")).ok()
+    (await guest.command("AP_Destroy", target={"agent": agent["name"]})).ok()
+
+    mover = visitor if move is Move.JOIN else founder
+    moving = MoveMember(DomainViewer(mover["id"]), move, agent["id"], agent["name"], visitor["id"])
+    with pytest.raises(NotFound, match=no_such_agent().note[:30]):
+        await core.directory.ask(DOMAIN, domain["id"], moving)
+
+    private = {"name": domain["name"], "description": "d", "access": "agent"}
+    (await owner.command("DM_Update", target={"domain": domain["name"]}, vx=private)).ok()
+    assert (await guest.command("ZN_Read", target={"domain": domain["name"]})).code == 3000
+    assert (await guest.command("DM_Read", target={"domain": domain["name"]})).code == 3000
+    (await post(owner, domain["name"], "Among us")).ok()
+    (await guest.command("DM_List")).ok()
