@@ -1,5 +1,6 @@
 """An agent that is destroyed while a command names it is gone for that command, too."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -9,8 +10,11 @@ from actors.core import Core
 from actors.domains.membership import Move
 from actors.domains.messages import DOMAIN, DomainViewer, MoveMember
 from actors.errors import NotFound
+from persistence import memories
+from persistence.store import Query
 from tests.support.gateway import Client
 from tests.support.in_process import CommandClient, CoreGateway
+from tests.support.memories import load
 from tests.support.workspaces import post
 
 
@@ -43,3 +47,29 @@ async def test_an_agent_that_is_destroyed_while_it_comes_into_a_domain_gives_no_
     assert (await guest.command("DM_Read", target={"domain": domain["name"]})).code == 3000
     (await post(owner, domain["name"], "Among us")).ok()
     (await guest.command("DM_List")).ok()
+
+
+async def test_a_load_by_an_agent_that_is_destroyed_meanwhile_finds_no_such_agent(
+    core: Core, unique: str, monkeypatch: pytest.MonkeyPatch
+):
+    owner, _, _ = await user_with_agent(core, f"{unique}-owner")
+    await owner.agent(f"{unique}-writer", select=False)
+    (await owner.command("MB_Create", vx={"name": f"{unique}-bank"})).ok()
+    fetch, held, go = core.store.fetch, asyncio.Event(), asyncio.Event()
+    looked_for = memories.replaced_by("", "", []).sql
+
+    async def fetched(query: Query[Any]) -> list[Any]:
+        found = await fetch(query)
+        if query.sql == looked_for and not held.is_set():  # after the look at the agent, before the load
+            held.set()
+            await go.wait()
+        return found
+
+    monkeypatch.setattr(core.store, "fetch", fetched)
+    loading = asyncio.create_task(load(owner, f"{unique}-bank", "moon", "It is far.", agent=f"{unique}-writer"))
+    async with asyncio.timeout(10):
+        await held.wait()
+    (await owner.command("AP_Destroy", target={"agent": f"{unique}-writer"})).ok()
+    go.set()
+    answer = await loading
+    assert (answer.code, answer.body["status"]["note"]) == (3000, no_such_agent().note)
