@@ -158,8 +158,14 @@ def owned(user_id: str) -> Query[tuple[int, int, int, int]]:
 
 
 def add_to_roster(user_id: str, agent_id: str, since: int) -> Write:
-    """Put an agent on a roster; refused as `FOREIGN_KEY` when either is gone."""
-    return Write("INSERT INTO roster (user_id, agent_id, since) VALUES (?, ?, ?)", (user_id, agent_id, since))
+    """Put an agent on a roster, if absent; refused as `ROWS` when it is gone, `FOREIGN_KEY` when the user is."""
+    return Write(
+        "INSERT INTO roster (user_id, agent_id, since)"
+        " SELECT ?, id, ? FROM agents WHERE id = ? AND destroyed_at IS NULL"
+        " ON CONFLICT (user_id, agent_id) DO UPDATE SET since = roster.since",
+        (user_id, since, agent_id),
+        rows=1,
+    )
 
 
 def remove_from_roster(user_id: str, agent_id: str) -> Write:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from actors.agents.events import deployment_event
-from actors.agents.messages import AGENT, AgentsSilenced, LinksGained, UserGone, membership_notices
+from actors.agents.messages import AGENT, AgentsSilenced, LinksGained, UserGone, membership_notices, no_such_agent
 from actors.domains.messages import LOBBY
 from actors.errors import StateConflict
 from actors.ids import Clock, new_id
@@ -313,8 +313,11 @@ class UserActor(DurableActor):
         user = self._live
         if message.agent_id in self._roster:
             return None
-        self._roster.add(message.agent_id)
-        return self.commit(users.add_to_roster(user.id, message.agent_id, self._clock()))
+        return self.commit_or_refuse(
+            users.add_to_roster(user.id, message.agent_id, self._clock()),
+            applied=lambda: self._roster.add(message.agent_id),
+            constraint_errors={FOREIGN_KEY: no_such_user, ROWS: no_such_agent},
+        )
 
     @handles(RemoveFromRoster)
     def _remove_from_roster(self, message: RemoveFromRoster) -> AsyncFuture[None]:

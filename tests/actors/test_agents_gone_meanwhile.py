@@ -10,7 +10,8 @@ from actors.core import Core
 from actors.domains.membership import Move
 from actors.domains.messages import DOMAIN, DomainViewer, MoveMember
 from actors.errors import NotFound
-from persistence import memories
+from actors.users.messages import USER, AddToRoster, OnRoster
+from persistence import memories, users
 from persistence.store import Query
 from tests.support.gateway import Client
 from tests.support.in_process import CommandClient, CoreGateway
@@ -73,3 +74,13 @@ async def test_a_load_by_an_agent_that_is_destroyed_meanwhile_finds_no_such_agen
     go.set()
     answer = await loading
     assert (answer.code, answer.body["status"]["note"]) == (3000, no_such_agent().note)
+
+
+async def test_an_agent_that_is_destroyed_while_it_is_added_to_a_roster_leaves_no_row(core: Core, unique: str):
+    _, user, _ = await user_with_agent(core, f"{unique}-user")
+    owner, _, agent = await user_with_agent(core, f"{unique}-owner")
+    (await owner.command("AP_Destroy", target={"agent": agent["name"]})).ok()
+    with pytest.raises(NotFound):
+        await core.directory.ask(USER, user["id"], AddToRoster(agent["id"]))
+    assert not await core.directory.ask(USER, user["id"], OnRoster(agent["id"]))
+    assert await core.store.fetch(users.roster(user["id"])) == []

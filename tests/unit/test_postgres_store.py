@@ -22,7 +22,7 @@ from msgspec import structs
 from actors.errors import Overloaded
 from actors.runtime.directory import Kind
 from actors.runtime.local_directory import LocalDirectory
-from persistence import users
+from persistence import conversations, users
 from persistence.postgres import readers, session, watching, writer
 from persistence.postgres.batch_functions import SEEN
 from persistence.postgres.connecting import described
@@ -298,7 +298,7 @@ async def test_constraints_have_the_names_of_the_modules(store: PostgresStore):
     with pytest.raises(Taken):
         await store.commit(Unit((user("u2", "ann"),), (), errors))
     with pytest.raises(Gone):
-        await store.commit(Unit((users.add_to_roster("u1", "nobody", 0),), (), errors))
+        await store.commit(Unit((conversations.begin(7, "u1", "nobody"),), (), errors))
 
 
 # Lost connections
