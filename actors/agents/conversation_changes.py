@@ -80,15 +80,18 @@ def no_agent_to_go_on(agent: str) -> StateConflict:
 def erase(host: ChangesHost, chats: PrivateChats, message: EraseConversation) -> AsyncFuture[None]:
     """Erase a conversation; chats that are under way in it fail, and nothing of them is stored any more."""
     row = message.conversation
-    messages = max(chats.erase(row.number, row.user_id if row.is_default else row.number), row.last_seq)
+    ended: AsyncFuture[None] = AsyncFuture()
+    messages = max(chats.erase(row.number, row.user_id if row.is_default else row.number, ended), row.last_seq)
 
     def applied() -> None:
         host.messages = max(host.messages - messages, 0)
 
-    return host.commit_or_refuse(
+    erased = host.commit_or_refuse(
         idempotency_records.redact_of_conversation(row.number),
         *own_conversations.erase(row.number, row.user_id),
         censoring.DUE,
         applied=applied,
         constraint_errors={ROWS: no_such_conversation},
     )
+    erased.then(lambda _: ended.set())
+    return erased

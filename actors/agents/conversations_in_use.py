@@ -47,7 +47,7 @@ class ConversationLoaded(OwnTell, frozen=True):
 class ConversationsInUse:
     """Holds conversations by their keys, the last used last."""
 
-    __slots__ = ("_as_bound", "_bound", "_by_key", "_clock", "_engine", "_erased", "_host", "_stored")
+    __slots__ = ("_as_bound", "_bound", "_by_key", "_clock", "_engine", "_erased", "_erasing", "_host", "_stored")
 
     def __init__(self, host: ChatHost, engine: EngineRunner, clock: Clock) -> None:
         self._host = host
@@ -56,6 +56,7 @@ class ConversationsInUse:
         self._by_key: dict[str | int, Conversation] = {}
         self._bound = WeakValueDictionary[tuple[str, str], Conversation]()  # by the ids of users and clients
         self._erased = set[int]()
+        self._erasing = 0  # units of erasures that are not settled
         self._stored: AsyncFuture[None] | None = None  # resolves with the units of conversations that are read anew
         self._as_bound = next(_states)  # changes when a client's own id is bound or freed; no other actor has it
 
@@ -117,14 +118,25 @@ class ConversationsInUse:
         """Drop a conversation in which no chat is under way."""
         self._by_key.pop(conversation.key, None)
 
-    def erase(self, number: int, key: str | int) -> Conversation | None:
-        """Drop a conversation that is being erased, and return it; nothing that was read of it counts any more."""
+    def erase(self, number: int, key: str | int, ended: AsyncFuture[None]) -> Conversation | None:
+        """Drop a conversation that is being erased, and return it; nothing that was read of it counts any more.
+
+        `ended` resolves when its unit is settled.
+        """
         self._erased.add(number)
+        self._erasing += 1
+        ended.then(self._erasure_ended)
         self._as_bound = next(_states)
         conversation = self._by_key.get(key)
         if conversation is None or ((conversation.loaded or conversation.id) and conversation.id != number):
             return None
         return self._by_key.pop(key)
+
+    def _erasure_ended(self, _: object) -> None:
+        """Forget the numbers of erased conversations, unless one is being loaded, which may have been read before."""
+        self._erasing -= 1
+        if not self._erasing and all(known.loaded for known in self._by_key.values()):
+            self._erased.clear()
 
     def that_may_be(self, numbers: Collection[int]) -> list[Conversation]:
         """Return the conversations in memory that have these numbers, or may turn out to have them."""

@@ -124,9 +124,9 @@ class PrivateChats:
             self._drop(conversation, user_gone())
         self.load_anew()
 
-    def erase(self, number: int, key: str | int) -> int:
+    def erase(self, number: int, key: str | int, ended: AsyncFuture[None]) -> int:
         """Drop a conversation that is being erased; return its last seq, 0 if it was not in memory."""
-        erased = self._conversations.erase(number, key)
+        erased = self._conversations.erase(number, key, ended)
         for conversation in filter(None, (erased, *self._conversations.copies_of(number))):
             self._drop(conversation, no_such_conversation())
         return 0 if erased is None else erased.last_seq
