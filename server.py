@@ -8,7 +8,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,6 +28,7 @@ from actors.jobs.expiry import keep_house
 from actors.jobs.indexing import keep_indexing
 from actors.jobs.ingestion import keep_ingesting
 from actors.jobs.pushing import keep_pushing
+from actors.jobs.unending import unending
 from actors.runtime.local_directory import IDLE_S
 from actors.sealing import Sealer, WrongMasterKey
 from actors.users.passwords import PasswordHasher
@@ -160,17 +161,17 @@ class Gateway:
             undo.pop_all()
 
     def _begin_jobs(self) -> None:
-        jobs = {
-            "passivation": self.core.directory.sweep(),
-            "housekeeping": keep_house(self.core),
-            "erasing": keep_erasing(self.core),
-            "delivering": keep_delivering(self.core),
-            "delivery log": keep_delivery_log(self.core),
-            "ingestion": keep_ingesting(self.core),
-            "pushing": keep_pushing(self.core),
-            "indexing": keep_indexing(self.core),
+        jobs: dict[str, Callable[[], Awaitable[None]]] = {
+            "passivation": self.core.directory.sweep,
+            "housekeeping": partial(keep_house, self.core),
+            "erasing": partial(keep_erasing, self.core),
+            "delivering": partial(keep_delivering, self.core),
+            "delivery log": partial(keep_delivery_log, self.core),
+            "ingestion": partial(keep_ingesting, self.core),
+            "pushing": partial(keep_pushing, self.core),
+            "indexing": partial(keep_indexing, self.core),
         }
-        self._tasks += [asyncio.create_task(job, name=name) for name, job in jobs.items()]
+        self._tasks += [asyncio.create_task(unending(name, job), name=name) for name, job in jobs.items()]
 
     async def _join(self) -> "ClusterNode | None":
         """Join the cluster that the settings name, if any."""
