@@ -1,9 +1,9 @@
 """Streams whose readers are on other nodes than the domain's actor (docs/architecture.md, "Streams").
 
 The owner of a domain publishes its events, once a tick, to a topic that the nodes with readers follow. Such a message
-may be lost or doubled. But a domain's numbers have no gaps, so a node notices by the next message, or by the numbers in
-the store, which it reads every second, that events are missing. Its readers then read these from the store, as a reader
-does who comes back.
+may be lost or doubled. But a domain's numbers have no gaps, except where the store refused a unit. So a node notices by
+the next message, or by the numbers in the store, which it reads every second, that events are missing. Its readers then
+read these from the store, as a reader does who comes back; after such a gap they find no more than they have.
 """
 
 import asyncio
