@@ -128,22 +128,26 @@ async def follow(call: Call) -> Stream:
 
     async def missed() -> AsyncIterator[bytes]:
         while found := await store.fetch(zones.events_after(view.row.id, zone.id, reader.last, CATCH_UP)):
-            rows = [row for row in found if reader.may_have(row.number)]
             block = bytearray()
-            for row in rows:
+            for row in found:
+                if not reader.may_have(row.number):  # the stream may have ended since the last block
+                    break
                 block += _missed(row, zone).data
                 reader.last = row.number
-                if len(block) >= BLOCK_BYTES or row is rows[-1]:
+                if len(block) >= BLOCK_BYTES:
                     yield bytes(block)
                     block.clear()
                     await asyncio.sleep(0)
-            if len(rows) < len(found):
+            if block:
+                yield bytes(block)
+            if reader.last < found[-1].number:
                 return
 
     core = call.core
     reader.missed = missed
+    reader.fall_behind()
     use = partial(use_session, reader, core.directory, user.kind)
-    return Stream(reader, missed(), use, use_every_s(core.session_ttl_ms))
+    return Stream(reader, use, use_every_s(core.session_ttl_ms))
 
 
 def _missed(row: StreamEventRow, zone: ZoneRow) -> StreamEvent:

@@ -8,7 +8,7 @@ from actors.domains.messages import StreamsEnded
 from actors.domains.streams import Feed, Streams, Whom
 from actors.runtime.directory import Directory
 from actors.sessions.messages import CredentialsEnded
-from persistence import domains
+from persistence import domains, zones
 from persistence.store import Store
 
 
@@ -39,7 +39,8 @@ def end_streams(directory: Directory, store: Store, streams: Streams, feed: Feed
 async def _end_outsiders(store: Store, streams: Streams, domain_ids: Sequence[str]) -> None:
     """End the streams of readers without a member left in their domain.
 
-    The store knows; the domain's actor may be on a node that learns of the agent's end only after this one.
+    The store knows; the domain's actor may be on a node that learns of the agent's end only after this one. As with
+    who is kicked, what was said so far is theirs.
     """
     for domain_id in domain_ids:
         rows = await store.fetch(domains.memberships(domain_id))
@@ -47,5 +48,8 @@ async def _end_outsiders(store: Store, streams: Streams, domain_ids: Sequence[st
         outsiders = [reader for reader in streams.readers_of(domain_id) if reader.user_id not in users]
         if outsiders:
             there = await store.fetch(domains.by_id(domain_id))
+            (newest,) = await store.fetch(zones.last_number(domain_id))
             for reader in outsiders:
-                reader.end("agent destroyed" if there else "domain destroyed")
+                if reader.last < newest:
+                    reader.fall_behind()  # some of it may not have been published yet
+                reader.end("agent destroyed" if there else "domain destroyed", newest)

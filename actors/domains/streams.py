@@ -90,7 +90,7 @@ class Reader:
         self._bytes += len(block.data)
         if self._bytes > MAX_BACKLOG_BYTES:
             self._waiting.clear()
-            self.end("too slow")
+            self.end("too slow", block.events[-1].number)  # one that catches up goes on to here
             return
         self._waiting.append(block)
         self._woken.set()
@@ -102,16 +102,19 @@ class Reader:
         self._woken.set()
 
     def end(self, reason: str, after: int | None = None) -> None:
-        """End the stream after the waiting events, if given without those beyond `after`; the first reason counts."""
+        """End the stream at once, or after the event with the number `after`; the first reason counts."""
+        if after is None:
+            self._until = self.last
+        elif self._until is None:
+            self._until = after
         if self._reason is None:
             self._reason = reason
-            self._until = after
-            self._woken.set()
+        self._woken.set()
 
     async def next(self, timeout_s: float) -> bytes | None:
         """Wait for the next bytes to send: b"" if none came in time, None after the end."""
         while True:
-            if self._behind or self._catching_up is not None:
+            if (self._behind or self._catching_up is not None) and self.may_have(self.last + 1):
                 data = await self._catch_up()
                 if data is not None:
                     return data
@@ -170,14 +173,13 @@ async def _nothing_missed() -> AsyncIterator[bytes]:
 
 
 class Stream(NamedTuple):
-    """A stream at its beginning: the reader, and the events that the reader missed.
+    """A stream at its beginning.
 
     `use` counts the stream as a use of its session. It is called every `use_every_s` seconds, and ends the stream if
     the session has ended.
     """
 
     reader: Reader
-    missed: AsyncIterator[bytes]
     use: Callable[[], Awaitable[None]]
     use_every_s: float
 
@@ -224,7 +226,7 @@ class Feed(Protocol):
         ...
 
     def end(self, reason: str, whom: Whom, after: int | None = None) -> None:
-        """End the streams of this process's readers in `whom`, after the event with the number `after` if given."""
+        """End the streams of this process's readers in `whom` at once, or after the event with the number `after`."""
         ...
 
 
@@ -309,7 +311,7 @@ class Streams:
                 reader.offer(block)
 
     def end(self, reason: str, whom: Whom, after: int | None = None) -> None:
-        """End the streams of some readers, after the events published so far; see `Feed.end`."""
+        """End the streams of some readers, who get what is published so far if they take it now; see `Feed.end`."""
         followed = self._readers.values() if whom.domain_id is None else [self._readers.get(whom.domain_id, set())]
         chosen = [reader for readers in followed for reader in readers if whom.includes(reader)]
         if chosen and self._pending:

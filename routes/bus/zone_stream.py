@@ -40,8 +40,6 @@ async def send_stream(request: Request, response: Any, stream: Stream) -> None:
     try:
         # Sends the headers at once, and the place from which a reader goes on that is cut off before an event.
         await send(b": a stream of Parley's\nid: %d\n\n" % reader.last)
-        async for block in stream.missed:
-            await send(block)
         reader.passes_to(_straight_to(request))
         used = now()
         while (block := await reader.next(min(SILENT_S, stream.use_every_s))) is not None:

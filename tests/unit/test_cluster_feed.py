@@ -125,8 +125,6 @@ async def reading(
     stream, got = await follow(call), Reading()
 
     async def read() -> None:
-        async for block in stream.missed:
-            got.take(block)
         if straight:
             stream.reader.passes_to(got.take)
         while (block := await stream.reader.next(0.2)) is not None:

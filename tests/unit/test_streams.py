@@ -102,3 +102,12 @@ async def test_a_readers_end_comes_after_what_was_published_before(streams: Stre
     assert await waiting == b'event: end\ndata: {"reason":"kicked"}\n\n'
     assert await reader.next(TICKS_S) is None
     assert connection.taken == [b"<1>"]
+
+
+@pytest.mark.parametrize(("after", "had"), [(None, b""), (1, b"<1>"), (2, b"<1><2>")])
+async def test_of_what_waits_a_reader_gets_what_comes_before_its_end(streams: Streams, after: int | None, had: bytes):
+    reader = subscribed(streams)
+    streams.pass_on("dom_1", [StreamEvent(number, "zon_1", b"<%d>" % number) for number in (1, 2)])
+    streams.end("revoked", Whom(), after)
+    got = [await reader.next(TICKS_S) for _ in range(3 if had else 2)]
+    assert got == [*([had] if had else []), b'event: end\ndata: {"reason":"revoked"}\n\n', None]

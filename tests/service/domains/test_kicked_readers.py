@@ -134,6 +134,24 @@ async def test_streams_go_on_when_another_user_s_agent_is_destroyed(workspace: W
         assert await own.texts(1) == ["still here"]
 
 
+async def test_a_stream_of_a_revoked_session_that_still_catches_up_has_nothing_that_is_said_later(workspace: Workspace):
+    owner, domain = workspace.owner, workspace.domain
+    for _ in range(300):  # more than the connection holds
+        (await post(workspace.guest, domain, "x" * 30_000)).ok()
+    stolen = await owner.log_on(owner.name)
+    body = orjson.dumps({"target": {"domain": domain}})
+    headers = (f"Authorization: Bearer {stolen.token}", "Content-Type: application/json", "Last-Event-ID: 0")
+    async with connected(owner.base) as (reader, writer):
+        writer.write(raw_post(f"{BUS}/zone/stream", body, *headers, "Connection: close"))
+        await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 30)
+        (await owner.command("US_Revoke", vx={"name": "all"})).ok()
+        (await post(owner, domain, "said later")).ok()
+        rest = await asyncio.wait_for(reader.read(), 30)
+    assert b'event: end\ndata: {"reason":"revoked"}\n\n' in rest[-100:]
+    assert b"said later" not in rest
+    assert len(rest) < 300 * 30_000
+
+
 async def test_a_reader_that_takes_nothing_is_cut_off_and_costs_no_memory(workspace: Workspace):
     body = orjson.dumps({"target": {"domain": workspace.domain}})
     headers = (f"Authorization: Bearer {workspace.owner.token}", "Content-Type: application/json")
