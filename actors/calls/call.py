@@ -13,7 +13,7 @@ from actors.idempotency.records import Quoting, Receipt
 from actors.quotas.messages import QuotaStatus
 from actors.runtime.directory import ASK_TIMEOUT_S, NotOwner
 from actors.runtime.mailbox import Ask, MessageContext, Progress
-from actors.sessions.messages import Caller
+from actors.sessions.messages import Caller, ReadSession
 from actors.sessions.scopes import GATEWAY_ROUTE, Scopes
 
 R = TypeVar("R")
@@ -158,6 +158,16 @@ class Call(Struct):
         scopes = None if self.caller is None else self.caller.scopes
         if scopes is not None:
             scopes.require(kind, id)
+
+    async def require_credential(self) -> None:
+        """Ask whether the sender's session or API key has not ended meanwhile.
+
+        A stream asks once it is registered, because it is told of an end only from then on.
+
+        Raises:
+            InvalidCredential, UserSuspended: it has ended since the request was admitted.
+        """
+        await self.ask(self.user.kind, self.user.credential_id, ReadSession())
 
     def ask(self, kind: str, key: str, message: Ask[R], *, timeout: float = ASK_TIMEOUT_S) -> Coroutine[Any, Any, R]:
         """Ask an actor on behalf of this request; await the returned coroutine."""

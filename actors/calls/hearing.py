@@ -15,6 +15,7 @@ def hearing(call: Call, *, hears: bool = True) -> Generator[Hearer]:
     hearer = Hearer(call.user, core.directory, use_every_s(core.session_ttl_ms), hears=hears)
     core.hearers.add(hearer)
     try:
+        hearer.use()  # the credential may have ended since the request was admitted
         yield hearer
     finally:
         core.hearers.discard(hearer)

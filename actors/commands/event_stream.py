@@ -95,6 +95,7 @@ class EventStream:
 
     def __init__(self, call: Call, wanted: Sequence[str]) -> None:
         core, user = call.core, call.user
+        self._call = call
         self._types = types_taken(checked_filter(wanted))
         if core.open_streams.of(user.credential_id) >= MAX_STREAMS:
             raise StateConflict(f"This session or API key has {MAX_STREAMS} streams open, the limit; close some.")
@@ -119,10 +120,11 @@ class EventStream:
         """Begin after a position, or with the next event; return the position.
 
         Raises:
+            InvalidCredential: the caller's credential has ended meanwhile.
             ServiceError, StoreUnavailable: it can't begin now.
         """
         await self._core.changes.in_force()
-        await self._use()  # the credential may have ended before the stream could be told
+        await self._call.require_credential()
         fetch = self._core.store.fetch
         newest = [Position(*row) for row in await fetch(events.newest(self.user_id))]
         position = (newest or [Position()])[0] if after is None else after

@@ -12,7 +12,7 @@ from actors.errors import InvalidCredential, NotPermitted, Overloaded
 from actors.names import no_such_user
 from actors.plans import DAY_MS, daily_limit
 from actors.quotas.messages import QUOTA, QuotaStatus, ReadQuota
-from actors.sessions.messages import ReadSession, role_of
+from actors.sessions.messages import role_of
 from actors.users.fair_queue import SenderLane
 from actors.users.messages import USER, ResetSecret, SetPlan, SetRole, SetSuspended
 from actors.users.records import Owned
@@ -152,7 +152,7 @@ async def reset_secret(call: Call, name: str, answer: Callable[[Account, str], A
     secret = secrets.token_urlsafe(SECRET_BYTES)
     hashed = await call.core.hasher.hash(secret, SenderLane(place_of(call.address)))
     if call.caller is not None:  # whose session or key may have ended in the hasher's queue
-        await call.ask(call.caller.kind, call.caller.credential_id, ReadSession())
+        await call.require_credential()
     return await _change(call, before, ResetSecret(hashed), lambda account: answer(account, secret))
 
 

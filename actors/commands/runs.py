@@ -18,7 +18,6 @@ from actors.conversations.stored import from_row
 from actors.engines.message import Utterance
 from actors.errors import NotFound, Overloaded, ServiceError
 from actors.sessions.hearer import Hearer
-from actors.sessions.messages import ReadSession
 from actors.wire import Record
 from persistence import conversations, failed_runs, memories, run_keys, runs
 from persistence.conversations import MessageRow
@@ -124,7 +123,7 @@ async def follow_run(call: Call, run_id: str, after: int = 0) -> AsyncIterator[R
 async def _followed(call: Call, run_id: str, after: int, hearer: Hearer) -> AsyncIterator[RunPiece | Run]:
     run = await _found(call, run_id)
     if run.state == "working":  # an end of the credential from here on is told
-        await call.ask(call.user.kind, call.user.credential_id, ReadSession())
+        await call.require_credential()
     while run.state == "working":
         heard = await hearer.unless_ended(_hear(call, run, after, WAIT_S))
         if heard.positions:

@@ -14,9 +14,8 @@ from actors.calls.call import Call
 from actors.commands import resources
 from actors.commands.resources import Watched
 from actors.domains.streams import Block, Reader, Streams
-from actors.errors import InvalidCredential, NotFound, NotPermitted, ServiceError, StateConflict
-from actors.sessions.messages import ReadSession, UseSession
-from actors.sessions.open_streams import use_every_s
+from actors.errors import NotFound, NotPermitted, ServiceError, StateConflict
+from actors.sessions.open_streams import use_every_s, use_session
 from persistence import zones
 from persistence.store import StoreUnavailable
 
@@ -140,7 +139,12 @@ class Watch:
         return was_redacted
 
     async def start(self) -> None:
-        """Look at the lists as they are now; later changes of them are told."""
+        """Look at the lists as they are now; later changes of them are told, and so is the end of the credential.
+
+        Raises:
+            InvalidCredential: the caller's credential has ended meanwhile.
+        """
+        await self._call().require_credential()
         await self._core.changes.in_force()
         await self._changed_lists()
 
@@ -253,14 +257,7 @@ class Watch:
     async def _use(self) -> None:
         """Count as a use of the session, if it does so; end with it."""
         self._used = self._now()
-        directory = self._core.directory
-        try:
-            if self._counts_as_use:
-                await directory.ask(self._kind, self.credential_id, UseSession())
-            else:
-                await directory.ask(self._kind, self.credential_id, ReadSession())
-        except InvalidCredential:
-            self.end("expired")
+        await use_session(self, self._core.directory, self._kind, counts=self._counts_as_use)
 
     async def _has_changed(self, uri: str, *, hinted: bool) -> bool:
         """Return whether a resource has to be read again; one that may not be read any more is told once and left."""

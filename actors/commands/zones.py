@@ -117,6 +117,7 @@ async def follow(call: Call) -> Stream:
     after = _number(call.last_event_id, LAST_EVENT_ID) if call.last_event_id else None
     reader = call.core.streams.subscribe(view.row.id, zone.id, user.user_id, user.credential_id)
     try:
+        await call.require_credential()
         view, zone = await target_zone(call)  # again: a reader put out from here on is notified
         if not view.is_member:
             raise no_member(view.row)

@@ -31,6 +31,11 @@ class Hearer:
         self._use_at = self._now() + use_every_s
         self._using: asyncio.Task[None] | None = None  # beside the run, which does not wait for the session's node
 
+    def use(self) -> None:
+        """Look whether the credential has ended, which counts as a use of its session, beside the run."""
+        self._use_at = self._now() + self._use_every_s
+        self._using = asyncio.create_task(use_session(self, self._directory, self._kind))
+
     def begin(self) -> None:
         """Note that it hears from now on."""
         self._hears = True
@@ -56,8 +61,7 @@ class Hearer:
         task = asyncio.create_task(running)
         try:
             while not await self._first_of(task):
-                self._use_at = self._now() + self._use_every_s
-                self._using = asyncio.create_task(use_session(self, self._directory, self._kind))
+                self.use()
         except asyncio.CancelledError:
             task.cancel()
             raise

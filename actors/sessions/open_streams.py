@@ -2,9 +2,9 @@
 
 from typing import Protocol
 
-from actors.errors import InvalidCredential, Overloaded, ServiceError
+from actors.errors import InvalidCredential, Overloaded, ServiceError, UserSuspended
 from actors.runtime.directory import Directory
-from actors.sessions.messages import CredentialsEnded, UseSession
+from actors.sessions.messages import CredentialsEnded, ReadSession, UseSession
 from persistence.store import StoreUnavailable
 
 USE_EVERY_S = 15.0
@@ -34,12 +34,17 @@ class OpenStream(Protocol):
         ...
 
 
-async def use_session(stream: OpenStream, directory: Directory, kind: str) -> None:
-    """Count a stream as a use of its session or API key, of this kind; end the stream if that has expired."""
+async def use_session(stream: OpenStream, directory: Directory, kind: str, *, counts: bool = True) -> None:
+    """End a stream if its session or API key, of this kind, has ended; else it is a use of that, if it `counts`."""
     try:
-        await directory.ask(kind, stream.credential_id, UseSession())
+        if counts:
+            await directory.ask(kind, stream.credential_id, UseSession())
+        else:
+            await directory.ask(kind, stream.credential_id, ReadSession())
     except InvalidCredential:
         stream.end("expired")
+    except UserSuspended:
+        stream.end("suspended")
     except (ServiceError, StoreUnavailable):
         pass  # its state stays unknown until the next use
 

@@ -43,6 +43,7 @@ async def stream_changes(request: RouteCall) -> RouteReply:
     answer, watch = request.stream, watch_of(request.call, counts_as_use=False)
     assert answer is not None
     try:
+        await watch.start()
         for kind, name, parts in query.resources():
             await watch.subscribe(f"{kind} {name}", kind, parts)
         answer.begin(failure=lambda _: b"")

@@ -1,6 +1,7 @@
 """Streams over nodes: every event once and in order, whatever the post loses, and whichever node owns the domain."""
 
 import asyncio
+import os
 import random
 import re
 from collections.abc import AsyncIterator
@@ -21,8 +22,9 @@ from actors.ids import new_id
 from actors.runtime.cluster.loopback_post import Network
 from actors.runtime.cluster.shards import shard_of
 from actors.sessions.messages import Caller
-from persistence import agents, domains, zones
+from persistence import agents, credentials, domains, zones
 from persistence.agents import AgentRow
+from persistence.credentials import SessionRow
 from persistence.domains import DomainRow, ZoneRow
 from persistence.store import Unit
 from persistence.users import UserRow
@@ -113,6 +115,13 @@ class Reading:
                 await asyncio.sleep(0.01)
 
 
+async def logged_on(talk: Talk, user: UserRow) -> Caller:
+    """Store a session of a user."""
+    session = SessionRow(new_id("ses", near=user.id), user.id, user.name, os.urandom(32), 0, 2**50)
+    await talk.nodes[0].core.store.commit(Unit((credentials.insert(session),)))
+    return Caller(session.id, user.id, user.name)
+
+
 @asynccontextmanager
 async def reading(
     talk: Talk, index: int, user: UserRow | None = None, *, straight: bool = True
@@ -120,7 +129,7 @@ async def reading(
     """Read the lobby on a node, as ZN_Stream does."""
     user = user or talk.owner
     call = Call(talk.nodes[index].core, "r", "192.0.2.1", service="ZN_Stream")
-    call.sent_by(Caller(new_id("ses"), user.id, user.name))
+    call.sent_by(await logged_on(talk, user))
     call.says(TPSRequest(target=Target(domain=talk.name)))  # pyright: ignore[reportCallIssue]
     stream, got = await follow(call), Reading()
 
