@@ -45,7 +45,7 @@ from actors.sessions.actor import KeyActor, SessionActor
 from actors.sessions.credentials import Credentials
 from actors.sessions.messages import KEY, SESSION, CredentialsEnded
 from actors.sessions.open_streams import OpenStreams
-from actors.throttle import AtOnce, Throttle
+from actors.throttle import AtOnce, CountedLock, Throttle
 from actors.tools.actor import ToolServerActor
 from actors.tools.catalog import ToolOptions, ToolServers
 from actors.tools.messages import TOOL_SERVER
@@ -226,7 +226,7 @@ class Core:
         self.searches = AtOnce(searching.AT_ONCE_OF_USER)
         self.acts_noted: OrderedDict[tuple[str, str], int] = OrderedDict()
         """When the audit log last got an entry of a read, by route and credential, or a refusal, by route and user."""
-        self.saying: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self.saying: WeakValueDictionary[str, CountedLock] = WeakValueDictionary()
         """By clients' own ids of messages: held by a request that is about to store such a message."""
         self.cluster: Clustered | None = None
         """This node's place among several; None if there is only one."""

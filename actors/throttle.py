@@ -177,6 +177,24 @@ class AttemptLimiter:
             del self._under_way[key]
 
 
+class CountedLock(asyncio.Lock):
+    """A lock that lets a limited number wait for it."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most, self._waiting = most, 0
+
+    async def acquire_or_refuse(self, refusal: Exception) -> None:
+        """Acquire the lock; raise the refusal if too many wait for it already."""
+        if self._waiting >= self._most:
+            raise refusal
+        self._waiting += 1
+        try:
+            await self.acquire()
+        finally:
+            self._waiting -= 1
+
+
 class AtOnce:
     """Lets a few works of each key run at a time; the rest wait in order, and keep no other key's waiting."""
 

@@ -64,7 +64,7 @@ async def run_agent(request: RouteCall) -> RouteReply:
     agent = (await agent_named(call, request.params["agent"])).row
     events = RunEvents(stream, asked)
     name = name_of(call, agent, asked, asked.message_id)
-    async with turn_to_say(call, name) as said:
+    async with turn_to_say(call, asked, name) as said:
 
         def begun(run: RunBegun) -> None:
             if not run.waits:

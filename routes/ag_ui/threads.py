@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import ExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
@@ -14,9 +13,12 @@ from actors.calls.conversation_targets import own_conversation
 from actors.commands.conversations import forked
 from actors.commands.runs import keyed_run
 from actors.commands.talk import IMPORTED, KEY_MS, Saying, key_digest
+from actors.conversations.conversation import WAITING_LIMIT
 from actors.conversations.place import RunKey
 from actors.conversations.stored import from_row
 from actors.engines.options import EngineOptions
+from actors.errors import Overloaded
+from actors.throttle import CountedLock
 from persistence import conversations, run_keys
 from persistence.conversations import ConversationRow
 
@@ -38,16 +40,24 @@ def name_of(call: Call, agent: AgentRow, asked: Asked, message_id: str) -> str:
 
 
 @asynccontextmanager
-async def turn_to_say(call: Call, name: str) -> AsyncGenerator[Callable[[], None]]:
+async def turn_to_say(call: Call, asked: Asked, name: str) -> AsyncGenerator[Callable[[], None]]:
     """Wait until no other run is about to store the message of a name; the block calls what it gets once it has.
 
     So of several runs with one message each finds it stored by the one before, as if they came one after another.
+
+    Raises:
+        Overloaded: too many wait already.
     """
+    if not asked.message_id:  # no run finds its message, so it waits in its conversation alone
+        yield lambda: None
+        return
     saying = call.core.saying
     lock = saying.get(name)
     if lock is None:
-        lock = saying[name] = asyncio.Lock()
-    await lock.acquire()
+        lock = saying[name] = CountedLock(WAITING_LIMIT)
+    await lock.acquire_or_refuse(
+        Overloaded("Too many runs with this message wait in this thread already; try again in a second.")
+    )
     held = ExitStack()
     held.callback(lock.release)
     with held:

@@ -140,6 +140,46 @@ async def test_where_too_many_wait_one_more_is_refused_before_the_head(scripted_
             await chat
 
 
+def run_of_ag_ui(work: Behind, run: str, id: str = "") -> Door:
+    messages = [{"id": id, "role": "user", "content": "say:on"}]
+    return Door(f"/ag-ui/{work.agent}", {"threadId": work.conversation, "runId": run, "messages": messages})
+
+
+async def test_runs_of_ag_ui_whose_message_has_no_id_wait_as_other_chats(
+    scripted_user: Client, unique: str, gate: Gate
+):
+    user = scripted_user
+    async with (
+        behind(user, f"{unique}-agent", gate) as work,
+        opened(user, run_of_ag_ui(work, "one")) as one,
+        opened(user, run_of_ag_ui(work, "two")) as two,
+    ):
+        assert (one.status, two.status) == (200, 200)
+        chats = [asyncio.create_task(user.command("AP_Chat", content="say:on")) for _ in range(31)]
+        await asyncio.wait(chats, return_when=asyncio.FIRST_COMPLETED, timeout=30)
+        async with opened(user, run_of_ag_ui(work, "three")) as refused:
+            assert (await refused.json())["status"]["internal_code"] == 5003
+        gate.open()
+        assert sorted(answer.code for answer in await asyncio.gather(*chats)) == [0] * 30 + [5003]
+        for response in (one, two):
+            assert b"RUN_FINISHED" in await response.content.read()
+
+
+async def test_of_runs_of_ag_ui_with_one_message_too_many_are_refused(scripted_user: Client, unique: str, gate: Gate):
+    user = scripted_user
+    async with (
+        behind(user, f"{unique}-agent", gate) as work,
+        opened(user, run_of_ag_ui(work, "first", "m")) as first,
+    ):
+        doors = [run_of_ag_ui(work, f"r-{number}", "m") for number in range(33)]
+        runs = [asyncio.create_task(user.request("POST", door.path, json=door.body)) for door in doors]
+        done, _ = await asyncio.wait(runs, return_when=asyncio.FIRST_COMPLETED, timeout=30)
+        assert [run.result().body["status"]["internal_code"] for run in done] == [5003]
+        gate.open()
+        assert b"RUN_FINISHED" in await first.content.read()
+        assert sorted(answer.http for answer in await asyncio.gather(*runs)) == [200] * 32 + [503]
+
+
 async def test_it_is_read_followed_and_cancelled_by_its_id(scripted_user: Client, unique: str, gate: Gate):
     user = scripted_user
     async with (
