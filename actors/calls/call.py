@@ -91,6 +91,8 @@ class Call(Struct):
     """When the head of a stream without end was ready, on the clock of the metrics; None for other answers."""
     elsewhere: bool = False
     """Whether another node carries it out, which then logs it."""
+    left_zone: bool = False
+    """Whether it is a chat that the selected zone has refused because it is private; it stays so if it moves on."""
     known_agent: tuple[str, str] | None = None
     """Id and name of the last agent that the command read, so that the context need not ask for the name."""
     prepared_names: dict[str, tuple[str | None, str | None]] | None = None

@@ -64,7 +64,7 @@ async def chat(call: Call) -> Answer:
             row = await own_conversation(call, target.conversation)
             require_agent_of(call, row)
             place, agent_id = ChatPlace(row.number, row.is_default), row.agent_id
-    elif (call.zone_id or target.domain or target.zone) and await speaks_in_zone(call):
+    elif (call.zone_id or target.domain or target.zone) and not call.left_zone and await speaks_in_zone(call):
         try:
             return await _chat_in_zone(call)
         except (NotInDomain, NotPermitted) as refused:
@@ -72,7 +72,7 @@ async def chat(call: Call) -> Answer:
                 raise
             if isinstance(refused, NotPermitted) and await _answers_in_selected_domain(call, target.agent):
                 raise
-            # the zone is only selected, and the named agent is not in it: the chat is private
+            call.left_zone = True  # it is only selected, and the named agent is not in it: the chat is private
     if place is None:
         agent_id = await target_agent_id(call)
     resumes = None if call.resumes is None else await _resumed_in(call, call.resumes, place)

@@ -41,7 +41,8 @@ FAIL_OVER_S = 8.0
 """The same where the shard has no owner, or an owner died with a request that may be sent again."""
 FRAME_S = 330.0
 """Seconds that a node may take for the next frame, as long as a connection waits for an answer."""
-MAX_MOVES = 2
+MAX_MOVES = 4
+"""A chat that a selected zone refuses moves twice; each shard that leaves a node meanwhile costs a move more."""
 _SOON_S, _LATER_S = 0.05, 0.4
 
 log = logging.getLogger("parley.forwarding")
@@ -178,7 +179,7 @@ class Forwarding:
                     self.moved += 1
                     run = run.moved(ended.key, ended.admitted)
                     if run.moves > MAX_MOVES:
-                        raise _not_begun()
+                        raise _moves_on_and_on()
                     continue
                 if lost and isinstance(ended, Answered) and ended.status == 401:
                     raise _unknown_end()
@@ -241,6 +242,10 @@ async def _pieces(head: Head, frames: AsyncIterator[bytes]) -> list[bytes]:
 
 def _not_begun() -> Overloaded:
     return Overloaded("The node of this user or entity can't be reached now; nothing was done, try again.")
+
+
+def _moves_on_and_on() -> Overloaded:
+    return Overloaded("This request was sent from node to node too often; nothing was done, try again.")
 
 
 def _unknown_end() -> Overloaded:

@@ -36,25 +36,27 @@ Door = Literal["bus", "tool", "route", "admission"]
 
 
 class Admitted(msgspec.Struct, frozen=True, array_like=True):
-    """An admitted request's caller and quota; its count is stored."""
+    """An admitted request's caller and quota; its count is stored. `left_zone` is the call's."""
 
     caller: Caller
     plan: str
     limit: int | None
     used: int
     resets_at: int
+    left_zone: bool = False
 
     @classmethod
     def of(cls, call: Call) -> Self:
         """Return the admission of a call that has been admitted; its plan is empty if it was not counted."""
         quota = call.quota
         if quota is None:
-            return cls(call.user, "", None, 0, 0)
-        return cls(call.user, quota.plan, quota.limit, quota.used, quota.resets_at)
+            return cls(call.user, "", None, 0, 0, call.left_zone)
+        return cls(call.user, quota.plan, quota.limit, quota.used, quota.resets_at, call.left_zone)
 
     async def admit(self, call: Call) -> None:
         """Admit the request again, without a look at its credential and without counting it."""
         call.sent_by(self.caller)
+        call.left_zone = self.left_zone
         if self.plan:
             call.quota = QuotaStatus(self.plan, self.limit, self.used, self.resets_at)
 

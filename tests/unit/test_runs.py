@@ -31,7 +31,7 @@ from routes.forwarding.run import (
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
-ADMITTED = Admitted(Caller("ses_1", "usr_1", "lovelace", "agt_1"), "free", 100, 7, 1_700_000_000_000)
+ADMITTED = Admitted(Caller("ses_1", "usr_1", "lovelace", "agt_1"), "free", 100, 7, 1_700_000_000_000, left_zone=True)
 RUN = Run(
     key="usr_1",
     door="bus",

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from actors.core import CoreOptions
+from actors.runtime.cluster.directory import ClusterDirectory
 from actors.runtime.cluster.loopback_post import Network
 from actors.runtime.cluster.shards import shard_of
 from tests.support.gateway import Client
@@ -134,3 +135,15 @@ async def test_the_death_of_a_node_fails_what_waits_for_it_at_once(
     async with asyncio.timeout(30):  # much less than the time that an answer may take
         assert "may have been carried out" in (await chat).refused(5003, 503).note
         (await read).ok()  # sent again to the new owner
+
+
+async def test_a_request_that_every_node_sends_on_is_refused_as_not_begun(
+    user: UserEverywhere, monkeypatch: pytest.MonkeyPatch
+):
+    with monkeypatch.context() as nobody:
+        nobody.setattr(ClusterDirectory, "serves", lambda _, key: False)
+        for client in user.through:
+            answer = await client.command("AP_Chat", content="Anybody?")
+            assert "too often; nothing was done" in answer.refused(5003, 503).note
+            assert answer.headers["Retry-After"]
+    assert await stored(user.through[0]) == []

@@ -76,3 +76,53 @@ async def test_what_a_destroyed_agent_said_is_marked_on_each_node(entries: Entri
     (await there.command("AP_Destroy", target={"agent": visitor})).ok()
     for client in owner.through:
         assert await names(client) == [visitor] * 4
+
+
+async def private(user: Client, agent: str) -> list[str]:
+    answer = (await user.command("AP_History", target={"agent": agent})).ok()
+    return [message["content"] for message in answer.content if message["role"] == "user"]
+
+
+@pytest.mark.parametrize("entry", range(3))
+async def test_a_chat_with_an_agent_outside_the_selected_domain_is_private(entries: Entries, unique: str, entry: int):
+    owner, guest = await entries.user_on(1, f"{unique}-owner"), await entries.user_on(2, f"{unique}-guest")
+    other = await entries.user_on(0, f"{unique}-other")
+    member, aside, foreign, domain = (f"{unique}-{name}" for name in ("member", "aside", "foreign", "domain"))
+    there = guest.through[entry]
+    await owner.through[entry].agent(f"{unique}-founder")
+    (await owner.through[entry].command("DM_Create", vx={"name": domain, "description": "D", "access": "public"})).ok()
+    await there.agent(member)
+    (await there.command("DM_Join", target={"domain": domain, "agent": member})).ok()
+    (await there.command("DM_Select", target={"domain": domain})).ok()
+    await there.agent(aside)
+    await other.through[entry].agent(foreign, access="public")
+
+    for agent in (aside, foreign):
+        plain: dict[str, Any] = {"target": {"agent": agent}, "content": "plain"}
+        answer = (await there.command("AP_Chat", **plain)).ok()
+        assert (answer.content[1]["name"], answer.context["domain"]) == (agent, domain)
+        streamed = await there.command("AP_Chat", headers={"Accept": "text/event-stream"}, **plain)
+        assert "event: response" in streamed.body
+        keyed = {"Idempotency-Key": f"{unique}-{agent}"}
+        first = (await there.command("AP_Chat", headers=keyed, **plain)).ok()
+        for client in guest.through:
+            again = (await client.command("AP_Chat", headers=keyed, **plain)).ok()
+            assert (again.headers["Idempotency-Replayed"], again.body) == ("true", first.body)
+        assert await private(there, agent) == ["plain"] * 3
+    (await there.command("AP_Chat", target={"agent": member}, content="in the zone")).ok()
+    read = (await there.command("ZN_Read")).ok().content
+    assert [message["content"] for message in read if message["role"] == "user"] == ["in the zone"]
+
+
+async def test_a_user_whose_last_member_left_chats_in_private_beside_the_selected_domain(entries: Entries, unique: str):
+    owner, guest = await entries.user_on(1, f"{unique}-owner"), await entries.user_on(2, f"{unique}-guest")
+    founder, aside, domain = f"{unique}-founder", f"{unique}-aside", f"{unique}-domain"
+    await owner.through[0].agent(founder, access="public")
+    (await owner.through[0].command("DM_Create", vx={"name": domain, "description": "D", "access": "public"})).ok()
+    await guest.through[0].agent(aside)
+    for service in ("DM_Join", "DM_Select", "DM_Leave"):
+        (await guest.through[0].command(service, target={"domain": domain, "agent": aside})).ok()
+    for client in guest.through:
+        (await client.command("AP_Chat", target={"agent": aside}, content="Hi")).ok()
+        (await client.command("AP_Chat", target={"agent": founder}, content="Hi")).refused(2003, 403)
+    assert await private(guest.through[0], aside) == ["Hi"] * 3
