@@ -15,6 +15,7 @@ from typing import Any
 import asyncpg
 import pytest
 
+from tests.support import nats
 from tests.support.gateway import MASTER_KEY, GatewayProcess, ran, running
 from tests.support.postgres import shared
 from tests.support.stores import ON_POSTGRES, database_for, postgres_only, sqlite_only
@@ -247,18 +248,27 @@ async def test_a_start_that_crashed_while_it_made_the_key_file_harms_no_later_on
     await started(tmp_path)
 
 
+@pytest.fixture(params=["alone", "a node"])
+async def cluster(request: pytest.FixtureRequest) -> dict[str, str]:
+    """The settings of a gateway that is alone, or those that make it a node."""
+    return {} if request.param == "alone" else {"PARLEY_NATS_URL": (await nats.shared()).url}
+
+
 @postgres_only
-async def test_a_master_key_must_be_set_with_postgresql(tmp_path: Path):
-    await refused(tmp_path, "master key", "openssl rand -base64 32", "PARLEY_MASTER_KEY", PARLEY_MASTER_KEY="")
+async def test_a_master_key_must_be_set_with_postgresql(tmp_path: Path, cluster: dict[str, str]):
+    settings = {"PARLEY_MASTER_KEY": "", **cluster}
+    await refused(tmp_path, "master key", "openssl rand -base64 32", "PARLEY_MASTER_KEY", **settings)
     assert list(tmp_path.iterdir()) == []
-    await started(tmp_path)
+    await started(tmp_path, **cluster)
 
 
 @postgres_only
-async def test_a_wrong_master_key_of_a_postgresql_database_is_refused_and_harms_nothing(tmp_path: Path):
-    await started(tmp_path)
-    await refused(tmp_path, "not the one", "as PARLEY_MASTER_KEY.", PARLEY_MASTER_KEY=new_key())
-    await started(tmp_path)
+async def test_a_wrong_master_key_of_a_postgresql_database_is_refused_and_harms_nothing(
+    tmp_path: Path, cluster: dict[str, str]
+):
+    await started(tmp_path, **cluster)
+    await refused(tmp_path, "not the one", "as PARLEY_MASTER_KEY.", PARLEY_MASTER_KEY=new_key(), **cluster)
+    await started(tmp_path, **cluster)
     assert list(tmp_path.iterdir()) == []  # PostgreSQL has everything
 
 

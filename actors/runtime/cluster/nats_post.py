@@ -140,7 +140,8 @@ class NatsPost:
             # Requests are refused here until the server knows, and there from then on, so none is lost.
             await self._asked.unsubscribe()
         await self.settled()
-        await self._nats.close()
+        if self._node:  # nats-py closes only what it has begun to connect
+            await self._nats.close()
 
     async def _failed(self, error: Exception) -> None:
         if not (isinstance(self._trouble, NatsError) and isinstance(error, OSError)):
