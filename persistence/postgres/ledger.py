@@ -52,11 +52,12 @@ _RENEW = """
     WHERE id = $1 AND live
 """
 
-# the lowest number that no live node has; earlier notices concern nothing that a new node has in memory
+# The lowest number that no live node has. Earlier notices concern nothing that a new node has in memory; the newest may
+# be forgotten, if a live node has seen it.
 _JOIN = """
     INSERT INTO nodes (id, number, version, protocol, catalogs, expires, seen, draining)
     SELECT $1, min(number), $2, $3, $4, clock_timestamp() + make_interval(secs => $5),
-        coalesce((SELECT max(place) FROM notices), 0), true
+        greatest((SELECT max(place) FROM notices), (SELECT max(seen) FROM nodes WHERE live), 0), true
     FROM generate_series(0, $6) AS number WHERE number NOT IN (SELECT number FROM nodes WHERE live)
     HAVING min(number) IS NOT NULL
 """

@@ -246,6 +246,19 @@ async def test_notices_are_read_after_a_place_and_forgotten_once_all_have_seen_t
     assert (await third.beat(c.seen)).notices == ()
 
 
+async def test_a_node_that_joins_after_all_notices_were_forgotten_is_not_behind(joins: Joins, opens: Opens):
+    first, a = await joins("a")
+    store = await opens(a)
+    await store.commit(Unit((notices.insert([("Told", "[1]", b"")]),)))
+    (forgotten,) = (await first.beat(0)).notices
+    await first.beat(forgotten.place)
+    await first.forget_notices()
+    second, b = await joins("b")
+    assert b.seen == forgotten.place
+    await store.commit(Unit((notices.insert([("Told", "[2]", b"")]),)))
+    assert [row.target for row in (await second.beat(b.seen)).notices] == ["[2]"]
+
+
 async def test_no_more_nodes_join_than_have_numbers(url: str, joins: Joins):
     await joins()
     connection = await asyncpg.connect(url)
