@@ -52,6 +52,13 @@ def answer(callers: Iterable[Settled], outcomes: Iterable[Outcome]) -> None:
             log.exception("a unit's caller failed on its outcome")
 
 
+class RowsRefused(Exception):
+    """A write touched another number of rows than it named."""
+
+    def __init__(self, write: Write, touched: int) -> None:
+        super().__init__(f"{touched} rows touched instead of {write.rows}: {write.sql}")
+
+
 def refusal(unit: Unit, constraint: Constraint) -> Exception | None:
     """Make the error of the constraint that refused a unit; None if the unit does not name it."""
     make = unit.constraint_errors.get(constraint)

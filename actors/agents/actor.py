@@ -12,6 +12,7 @@ from actors.agents.conversations_in_use import ConversationLoaded
 from actors.agents.events import deployment_event
 from actors.agents.messages import (
     AGENT,
+    AGENT_GONE,
     AgentsSilenced,
     AgentView,
     CancelRun,
@@ -106,8 +107,7 @@ class AgentActor(DurableActor):
 
     def _hold_agent(self, agent: AgentRow) -> None:
         """Keep the agent's row, and build its record and persona once per change."""
-        self.agent = agent
-        self._record = agent_record(agent)
+        self.agent, self._record = agent, agent_record(agent)
         self.persona = Persona(agent.id, agent.name, agent.description, agent.profile or "")
 
     def _seen_by(self, viewer_id: str, access_granted: bool) -> AgentRow:
@@ -137,8 +137,7 @@ class AgentActor(DurableActor):
 
     @handles(ReadAgent)
     def _read(self, message: ReadAgent) -> AgentView:
-        self._seen_by(message.viewer_id, message.access_granted)
-        return self._view()
+        return self._view(self._seen_by(message.viewer_id, message.access_granted))
 
     @handles(UpdateAgent)
     def _update(self, message: UpdateAgent) -> AsyncFuture[AgentView]:
@@ -152,15 +151,15 @@ class AgentActor(DurableActor):
             *self._outbox.emit(agent.owner_id, *deployment_event("updated", replace(agent, **given)), at=now),
             reply=lambda: self._view(self.agent or stored),  # it may be destroyed since
             preview=lambda: self._view(stored),
-            applied=lambda: self._change(now, **given),
+            applied=lambda: self._change(updated_at=now, **given),
             constraint_errors={agents.NAME_TAKEN: name_taken, ROWS: no_such_agent},
             notices=(self._outbox.woken(agent.owner_id), *renamed),
         )
 
-    def _change(self, at: int, **changes: Any) -> None:
+    def _change(self, **changes: Any) -> None:
         """Apply a stored change to the row in memory, which always equals a stored one."""
         if self.agent is not None:
-            self._hold_agent(replace(self.agent, updated_at=at, **changes))
+            self._hold_agent(replace(self.agent, **changes))
 
     @handles(SetOnline)
     def _set_online(self, message: SetOnline) -> AsyncFuture[AgentView] | AgentView:
@@ -172,7 +171,7 @@ class AgentActor(DurableActor):
             agents.set_online(self.key, message.online, stored.updated_at),
             reply=lambda: self._view(self.agent or stored),  # it may be destroyed since
             preview=lambda: self._view(stored),
-            applied=lambda: self._change(stored.updated_at, online=message.online),
+            applied=lambda: self._change(updated_at=stored.updated_at, online=message.online),
             constraint_errors={ROWS: no_such_agent},
         )
 
@@ -186,8 +185,7 @@ class AgentActor(DurableActor):
         stored = replace(agent, stopped=stopped)
 
         def applied() -> None:
-            if self.agent is not None:
-                self._hold_agent(replace(self.agent, stopped=stopped))
+            self._change(stopped=stopped)
             if stopped and self._chats is not None and self._chats.any_under_way:
                 self.retire()  # which ends them
 
@@ -203,8 +201,7 @@ class AgentActor(DurableActor):
     @handles(DestroyAgent)
     def _destroy(self, message: DestroyAgent) -> AsyncFuture[AgentView]:
         agent = self._owned_by(message.viewer_id)
-        view, now = self._view(), self._clock()
-        gone = ReloadConcerning(self.key, is_agent=True)
+        view, now, gone = self._view(), self._clock(), ReloadConcerning(self.key, is_agent=True)
         self.agent = None
         return self.commit(
             *domains.leave_all(self.key),
@@ -213,6 +210,7 @@ class AgentActor(DurableActor):
             *self._outbox.emit(agent.owner_id, *deployment_event("deleted", agent), at=now),
             reply=lambda: view,
             applied=self.retire,
+            refusals=AGENT_GONE,
             notices=(gone, self._outbox.woken(agent.owner_id), *membership_notices(self.key, message.domain_ids)),
         )
 
@@ -299,8 +297,10 @@ class AgentActor(DurableActor):
     # life
 
     def on_refused(self) -> None:
-        """Forget what a user who is gone has said."""
-        if self._chats is not None:
+        """Forget what a user who is gone has said; end if that is the agent's owner."""
+        if self.agent is None:
+            self.retire()
+        elif self._chats is not None:
             self._chats.load_anew()
 
     @property

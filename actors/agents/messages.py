@@ -14,6 +14,7 @@ from actors.runtime.mailbox import Ask, Tell
 from actors.runtime.notices import Announced, Notice
 from actors.wire import Record
 from persistence.agents import AgentChanges, AgentRow
+from persistence.store import ROWS
 
 AGENT = "agent"
 """The kind of agents' actors."""
@@ -276,6 +277,14 @@ def of_another_agent() -> NoSuchConversation:
 def no_such_agent() -> NotFound:
     """Make the error for an agent that does not exist or that the user may not see."""
     return NotFound("There is no such agent that you may see; check the name with AP_List.")
+
+
+class _AgentGone(RefusedAlone, NotFound):
+    """The agent was destroyed with its owner before this was stored."""
+
+
+AGENT_GONE = {ROWS: lambda: _AgentGone(no_such_agent().note)}
+"""The refusal of the end of an agent that is gone. Its other units have the same fate, so none needs a fence."""
 
 
 class DestroyedBeforeAnswer(RefusedAlone, InvalidCredential):

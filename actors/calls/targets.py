@@ -5,10 +5,7 @@ from functools import partial
 from typing import TypeVar
 
 from actors.agents.messages import AGENT, AgentView, ReadAgent, no_such_agent
-from actors.banks.messages import (
-    BankView,
-    RecalledMemories,
-)
+from actors.banks.messages import BankView, RecalledMemories
 from actors.calls.call import Call
 from actors.domains.messages import (
     DOMAIN,
@@ -21,7 +18,7 @@ from actors.domains.messages import (
     no_such_domain,
     no_such_zone,
 )
-from actors.errors import NotFound, NothingSelected, NotPermitted
+from actors.errors import NotFound, NothingSelected, NotPermitted, ServiceError
 from actors.names import no_such_user, require_name_allowed
 from actors.users.messages import USER, ReadUser
 from persistence import agents, domains, users
@@ -338,11 +335,15 @@ async def target_user_id(call: Call) -> str:
     return found[0]
 
 
-async def require_name_in_plan(call: Call, name: str) -> None:
+async def require_name_in_plan(call: Call, name: str, gone: Callable[[], ServiceError]) -> None:
     """Refuse a premium name on a plan without premium names.
 
     Raises:
         NeedsPlan: the name is too short for the plan.
+        ServiceError: the caller was destroyed meanwhile, and so what it names is `gone`.
     """
-    user = await call.ask(USER, call.user.user_id, ReadUser())
+    try:
+        user = await call.ask(USER, call.user.user_id, ReadUser())
+    except NotFound:
+        raise gone() from None
     require_name_allowed(name, user.plan)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations  # nested functions would build theirs at each call
 
-from actors.agents.messages import AGENT, AgentView, DestroyAgent, SetOnline, UpdateAgent
+from actors.agents.messages import AGENT, AgentView, DestroyAgent, SetOnline, UpdateAgent, no_such_agent
 from actors.agents.records import agent_record
 from actors.banks.records import offer_record
 from actors.calls.call import Answer, Call
@@ -158,7 +158,7 @@ async def _change(call: Call) -> Answer:
     target = await target_agent(call)
     own = target.row.owner_id == call.user.user_id  # else the agent's actor refuses
     if own and name is not None and name_key(require_name(name)) != name_key(target.row.name):
-        await require_name_in_plan(call, name)
+        await require_name_in_plan(call, name, no_such_agent)
     changes = AgentChanges(name, call.vx.description, call.vx.profile, call.vx.access)
 
     def changed(view: AgentView) -> Answer:

@@ -9,6 +9,7 @@ from actors.banks.messages import (
     Detach,
     Grant,
     UpdateBank,
+    no_such_bank,
 )
 from actors.banks.records import attachment_record, bank_record
 from actors.calls.admission import require_service_in_scope
@@ -53,7 +54,7 @@ async def update(call: Call) -> Answer:
     name = require_name(call.vx.name or "")
     view, viewer = await target_bank(call, "admin")
     if name_key(name) != name_key(view.row.name):
-        await require_name_in_plan(call, name)
+        await require_name_in_plan(call, name, no_such_bank)
     changes = BankChanges(name, call.vx.description, call.vx.access)
     return await call.carry_out(BANK, view.row.id, UpdateBank(viewer, changes), _bank_answer)
 

@@ -8,7 +8,7 @@ from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.request import require_name
 from actors.calls.targets import require_name_in_plan, require_own, target_agent, target_domain
 from actors.commands.command import AGENT_MEMBERS, DOMAIN_MEMBERS, ENTITY, NAMED, PAGE, Command, ToolDescription
-from actors.domains.messages import DOMAIN, DestroyDomain, UpdateDomain, no_member
+from actors.domains.messages import DOMAIN, DestroyDomain, UpdateDomain, no_member, no_such_domain
 from actors.domains.records import domain_record, membership_record
 from actors.errors import NotPermitted
 from actors.sessions.messages import SelectZone
@@ -68,7 +68,7 @@ async def update(call: Call) -> Answer:
     view = await target_domain(call)
     name = require_name(call.vx.name or "")
     if view.row.owner_id == call.user.user_id and name_key(name) != name_key(view.row.name):
-        await require_name_in_plan(call, name)
+        await require_name_in_plan(call, name, no_such_domain)
     changes = DomainChanges(name, call.vx.description or "", call.vx.profile, call.vx.access)
     founder = (await _current(call, view.row)).founder
 

@@ -20,6 +20,7 @@ from actors.domains.messages import DOMAIN, CreateZone, DestroyZone, no_member
 from actors.domains.records import zone_record
 from actors.domains.streams import Stream, StreamEvent, event
 from actors.errors import InvalidField
+from actors.sessions.messages import ended
 from actors.sessions.open_streams import use_every_s, use_session
 from persistence import zones
 from persistence.domains import ZoneRow
@@ -34,7 +35,7 @@ async def create(call: Call) -> Answer:
     """ZN_Create: add a zone to a domain."""
     name = require_name(call.vx.name or "")
     view = await target_domain(call)
-    await require_name_in_plan(call, name)
+    await require_name_in_plan(call, name, ended)
     return await call.carry_out(
         DOMAIN,
         view.row.id,

@@ -18,6 +18,7 @@ from actors.webhooks import event_types, signing
 from actors.webhooks.event_types import endpoint_data
 from actors.webhooks.messages import (
     CHUNK,
+    ENDPOINT_GONE,
     MAX_ENDPOINTS,
     WEBHOOKS,
     ChangeEndpoint,
@@ -140,6 +141,7 @@ class WebhooksActor(DurableActor):
             *self._event_of("updated", after, now),
             reply=lambda: endpoint_record(after) | ({} if secret is None else {"secret": secret}),
             notices=self._changed(after.number),
+            refusals=ENDPOINT_GONE,
         )
 
     @handles(DeleteEndpoint)
@@ -152,6 +154,7 @@ class WebhooksActor(DurableActor):
             deliveries.cancel(endpoint.number, CHUNK),
             *self._event_of("deleted", replace(endpoint, active=False), now),
             notices=self._changed(endpoint.number),
+            refusals=ENDPOINT_GONE,
         )
 
     @handles(RetryDelivery)

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from actors.errors import NotFound, StateConflict
+from actors.errors import NotFound, RefusedAlone, StateConflict
 from actors.runtime.cluster.shards import shard_of
 from actors.runtime.mailbox import Ask, Tell
 from actors.wire import Record
 from persistence.delivery_log import DeliveryRow
+from persistence.store import ROWS
 
 WEBHOOKS = "webhooks"
 """The kind of users' webhooks actors."""
@@ -146,6 +147,14 @@ class SendTest(Ask[TestSent], frozen=True):
 def no_such_endpoint() -> NotFound:
     """Make the error for an endpoint that does not exist or is another user's."""
     return NotFound("You have no such webhook endpoint; list yours with GET /api/webhooks/endpoints.")
+
+
+class _EndpointGone(RefusedAlone, NotFound):
+    """The endpoint was destroyed with its user before this was stored."""
+
+
+ENDPOINT_GONE = {ROWS: lambda: _EndpointGone(no_such_endpoint().note)}
+"""The refusal of a change of an endpoint that is gone. Its other changes have the same fate, so none needs a fence."""
 
 
 def no_such_delivery() -> NotFound:

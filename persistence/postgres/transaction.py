@@ -10,7 +10,17 @@ from typing import Any
 
 import asyncpg
 
-from persistence.batches import Outcome, Statement, in_json, in_writes, joined, one_by_one, planned, refusal
+from persistence.batches import (
+    Outcome,
+    RowsRefused,
+    Statement,
+    in_json,
+    in_writes,
+    joined,
+    one_by_one,
+    planned,
+    refusal,
+)
 from persistence.dialect import POSTGRES
 from persistence.postgres.batch_functions import BatchFunctions, begin
 from persistence.postgres.connecting import is_statements_own, reason
@@ -37,10 +47,6 @@ class BatchFailed(Exception):
 
 class _Refused(Exception):
     """A statement was refused; the cause tells why."""
-
-
-class _RowsRefused(Exception):
-    """A write touched another number of rows than it named."""
 
 
 class _TakeApart(Exception):
@@ -224,7 +230,7 @@ class Transaction:
     async def _refused(self, unit: Unit, error: Exception) -> Outcome:
         cause = error.__cause__ if isinstance(error, _Refused) else error
         constraint = ""
-        if isinstance(error, _RowsRefused):
+        if isinstance(error, RowsRefused):
             constraint = ROWS
         elif isinstance(cause, asyncpg.PostgresError) and unit.constraint_errors:
             constraint = await self._constraints.refused_by(cause, self._fetch)
@@ -239,7 +245,7 @@ class Transaction:
         """Run writes one after another; return the number of rows that the last one touched.
 
         Raises:
-            _RowsRefused: one touched another number of rows than it named.
+            RowsRefused: one touched another number of rows than it named.
         """
         touched = 0
         for write in writes:
@@ -247,7 +253,7 @@ class Transaction:
             done = await self._execute(statement.sql, *statement.ordered(write.params))
             touched = _rows_touched(done)
             if write.rows is not None and touched != write.rows:
-                raise _RowsRefused
+                raise RowsRefused(write, touched)
         return touched
 
     async def _run_joined(self, sql: str, array: str) -> None:

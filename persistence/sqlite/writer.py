@@ -20,7 +20,18 @@ from typing import TypeVar
 
 import aiosqlite
 
-from persistence.batches import MAX_BATCH, Outcome, Rows, Step, answer, in_rows, one_by_one, planned, refusal
+from persistence.batches import (
+    MAX_BATCH,
+    Outcome,
+    Rows,
+    RowsRefused,
+    Step,
+    answer,
+    in_rows,
+    one_by_one,
+    planned,
+    refusal,
+)
 from persistence.dialect import SQLITE, many_in_sqlite
 from persistence.histogram import SIZES, Histogram
 from persistence.sqlite.connection_thread import on_thread_of
@@ -38,10 +49,6 @@ T = TypeVar("T")
 
 Waiting = tuple[Unit, Settled, float]
 """A unit that waits, with who is told of its outcome, and the time of its submission (`monotonic`)."""
-
-
-class _RowsRefused(Exception):
-    """A write touched another number of rows than it named."""
 
 
 class _TakeApart(Exception):
@@ -236,13 +243,13 @@ def _run_all(connection: sqlite3.Connection, writes: Sequence[Write]) -> int:
     """Run writes one after another; return the number of rows that the last one touched.
 
     Raises:
-        _RowsRefused: one touched another number of rows than it named.
+        RowsRefused: one touched another number of rows than it named.
     """
     touched = 0
     for write in writes:
         touched = connection.execute(SQLITE.text(write.sql), write.params).rowcount
         if write.rows is not None and touched != write.rows:
-            raise _RowsRefused
+            raise RowsRefused(write, touched)
     return touched
 
 
@@ -266,7 +273,7 @@ def _refusal_key(error: Exception) -> str:
 
     That is `table.column` of a unique index, `not_null` of a column, `FOREIGN_KEY` or `ROWS`.
     """
-    if isinstance(error, _RowsRefused):
+    if isinstance(error, RowsRefused):
         return ROWS
     if isinstance(error, sqlite3.IntegrityError):
         text = str(error)

@@ -208,6 +208,14 @@ async def test_an_error_that_can_not_be_made_costs_its_unit_alone(
     assert "nobody foresaw this" in caplog.text
 
 
+async def test_the_log_tells_which_write_has_touched_another_number_of_rows(
+    store: Store, caplog: pytest.LogCaptureFixture
+):
+    lost = Write("UPDATE notes SET text = '' WHERE id = ?", (99,), rows=1)
+    assert kinds(await Submitted(store, [Unit((note(1), lost), (7,))]).all()) == [StoreUnavailable]
+    assert "a unit failed: 0 rows touched instead of 1: UPDATE notes SET" in caplog.text
+
+
 async def test_a_refusal_that_the_unit_did_not_name_is_a_failure(store: Store):
     await store.commit(unit(note(50)))
     constraint_errors: dict[str, Callable[[], Exception]] = {"notes.text": lambda: NoSuchNote("another constraint")}
