@@ -81,11 +81,16 @@ endef
 
 .PHONY: help
 help: ## List the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 14
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 16
 
 .PHONY: run
 run: $(RUNTIME) ## Start the gateway for development: no limits for new users, sandbox keys on, unless set otherwise (PORT=9000)
 	@$(if $(PORT),PARLEY_PORT=$${PARLEY_PORT:-$(PORT)}) exec $(PY) server.py --development
+
+# Compiled at once, because the account that runs the gateway may not write bytecode into the checkout.
+.PHONY: install
+install: $(RUNTIME) ## Set up or renew .venv with what the gateway needs to run, for production (docs/operations.md)
+	@$(PY) -m compileall -q $(VENV)/lib server.py options.py actors config persistence routes
 
 # NODES is the number of gateways, PORT that of the first, DATA the folder of everything.
 NODES ?= 3
