@@ -5,6 +5,9 @@ from collections.abc import Collection, Sequence
 from config.settings import Settings, variable
 from config.version import VERSION
 
+FIRST_USER = "lovelace"
+"""The name in the command to try first."""
+
 
 def greeting(settings: Settings, urls: Sequence[str], *, open_to_network: bool, store: str, more: str) -> str:
     """Return the greeting.
@@ -23,10 +26,20 @@ def greeting(settings: Settings, urls: Sequence[str], *, open_to_network: bool, 
         open_to_all = f"\nIt is open to the network, without TLS: other machines can reach it.{also}"
     console = f"\nIn a browser: {base}/console" if settings.console_enabled else ""
     return f"""Parley {VERSION} listens on {base}{open_to_all}
-Data is in {store}
-Try first: curl {base}/demo/v1/{settings.brand}/tps/user/create -H 'Content-Type: application/json' \\
-  -d '{{"vx": {{"name": "lovelace", "secret": "correct horse battery"}}}}'
+Data is in {store}{_first_command(settings, base)}
 All commands, with examples to send: {base}/docs{console}{more}"""
+
+
+def _first_command(settings: Settings, base: str) -> str:
+    """Return the line with a registration to try first; nothing where it would be refused, or make an operator."""
+    is_closed = settings.registration == "closed"
+    # An operator's password has to be the operator's own.
+    if FIRST_USER in map(str.lower, settings.operators) or (is_closed and settings.internal_secret is None):
+        return ""
+    secret = f'-H "X-Internal-Secret: ${variable("internal_secret")}" ' if is_closed else ""
+    return f"""
+Try first: curl {base}/demo/v1/{settings.brand}/tps/user/create -H 'Content-Type: application/json' \\
+  {secret}-d '{{"vx": {{"name": "{FIRST_USER}", "secret": "correct horse battery"}}}}'"""
 
 
 def development_lines(settings: Settings, developed: Collection[str]) -> str:

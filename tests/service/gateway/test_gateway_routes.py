@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import os
 import re
 import shutil
 import subprocess
@@ -302,15 +303,34 @@ async def test_neither_password_nor_token_is_stored(tmp_path: Path):
 # the gateway's first lines
 
 
-async def test_the_first_command_that_the_start_names_works_as_it_stands(tmp_path: Path):
+@pytest.mark.parametrize("registration", ["open", "closed"])
+async def test_the_first_command_that_the_start_names_works_as_it_stands(tmp_path: Path, registration: str):
     if shutil.which("curl") is None:
         pytest.skip("no curl on this machine")
-    async with running(tmp_path / "data") as gateway, gateway.client() as client:
+    settings: dict[str, Any] = {"PARLEY_REGISTRATION": registration, "INTERNAL_SECRET": INTERNAL_SECRET}
+    async with running(tmp_path / "data", **settings) as gateway, gateway.client() as client:
         log = gateway.log.read_text()
         assert re.match(r"Parley \S+ listens on ", log)
         said = re.search(r"Try first: (curl .*?)\nAll commands", log, re.DOTALL)
         assert said
-        ran = await asyncio.create_subprocess_shell(f"{said[1]} --silent", stdout=subprocess.PIPE)
+        ran = await asyncio.create_subprocess_shell(
+            f"{said[1]} --silent",
+            stdout=subprocess.PIPE,
+            env=os.environ | {"INTERNAL_SECRET": INTERNAL_SECRET},
+        )
         assert b'"success":true' in (await ran.communicate())[0]
         await client.log_on("lovelace")
-        assert (await client.request("POST", f"{BUS}/user/create", json={})).code == 1002
+        if registration == "open":
+            assert (await client.request("POST", f"{BUS}/user/create", json={})).code == 1002
+
+
+@pytest.mark.parametrize(
+    "settings", [{"PARLEY_REGISTRATION": "closed", "INTERNAL_SECRET": ""}, {"PARLEY_OPERATORS": "babbage,Lovelace"}]
+)
+async def test_the_start_names_no_command_that_is_refused_or_makes_an_operator(
+    tmp_path: Path, settings: dict[str, Any]
+):
+    async with running(tmp_path / "data", **settings) as gateway:
+        log = gateway.log.read_text()
+    assert "Try first" not in log
+    assert f"All commands, with examples to send: {gateway.base}/docs" in log
