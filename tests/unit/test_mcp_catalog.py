@@ -1,10 +1,12 @@
 """The operator's catalog of tool servers: its contents, and its errors, which stop the start."""
 
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
+from actors.tools.stdio import INHERITED
 from config.mcp_catalog import CatalogError, load_catalog
 from config.settings import load_settings
 from config.values import CHECKOUT
@@ -20,6 +22,12 @@ def test_the_catalog_that_comes_with_parley_has_no_entry_and_the_default_bounds(
     assert catalog.servers == {}
     assert (catalog.limits.processes, catalog.limits.processes_per_user) == (32, 4)
     assert (catalog.limits.connect_timeout_s, catalog.limits.call_timeout_s) == (20, 60)
+
+
+def test_its_comment_on_env_names_what_a_process_inherits():
+    text = (CHECKOUT / "config/mcp-catalog.toml").read_text(encoding="utf-8")
+    (line,) = re.findall(r"^# env .*beside (.*) \(", text, re.MULTILINE)
+    assert tuple(re.split(", | and ", line)) == INHERITED
 
 
 def test_the_examples_in_its_comments_are_entries(tmp_path: Path):

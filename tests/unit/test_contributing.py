@@ -1,4 +1,4 @@
-"""Targets of the Makefile: which are listed, and what an installation for production takes."""
+"""What contributors are told of targets and folders, and what an installation for production takes."""
 
 import re
 import subprocess
@@ -27,3 +27,14 @@ def test_an_installation_takes_the_packages_of_a_running_gateway_and_no_others(
 ):
     said = made("--dry-run", target, f"VENV={tmp_path / 'venv'}")
     assert sorted({*re.findall(r"-r requirements/(runtime|dev)\.lock", said)}) == locks
+
+
+def test_the_pages_for_contributors_name_every_folder():
+    listed = subprocess.run(("git", "ls-files"), cwd=CHECKOUT, check=True, capture_output=True, text=True, timeout=60)
+    paths = [Path(name) for name in listed.stdout.splitlines()]
+    layout = (CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Layout")[2]
+    roots = {path.parts[0] for path in paths if len(path.parts) > 1 and not path.parts[0].startswith(".")}
+    assert {root for root in roots if f"\n    {root}/ " not in layout} == set()
+    testing = (CHECKOUT / "docs" / "testing.md").read_text(encoding="utf-8")
+    groups = {path.parts[2] for path in paths if path.parts[:2] == ("tests", "service") and len(path.parts) > 3}
+    assert {group for group in groups if f"\n| `{group}/` |" not in testing} == set()
