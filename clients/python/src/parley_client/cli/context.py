@@ -68,6 +68,15 @@ def client(context: typer.Context, *, makes_profile: bool = False) -> "parley_cl
     return made
 
 
+def client_of_profile(context: typer.Context) -> "parley_client.Parley":
+    """Return a client with the profile's session, whatever PARLEY_API_KEY is."""
+    given = settings(context)
+    kept = profiles.read(given.profile)
+    made = parley_client.Parley(given.url or os.environ.get("PARLEY_URL") or kept.url, kept.key, brand=given.brand)
+    context.call_on_close(made.close)
+    return made
+
+
 def _hints_of(context: typer.Context, given: Settings, *, is_from_environment: bool) -> dict[int, str]:
     """Return hints by code, for what this command sends: the internal secret, PARLEY_API_KEY, or the session."""
     login = "parley login USER" if given.profile == profiles.DEFAULT else f"parley --profile {given.profile} login USER"

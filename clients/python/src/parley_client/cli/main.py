@@ -14,7 +14,7 @@ from parley_client.cli import profiles
 from parley_client.cli.admin import admin
 from parley_client.cli.banks import banks
 from parley_client.cli.chat import chat
-from parley_client.cli.context import Settings, client, hint, settings
+from parley_client.cli.context import INVALID_CREDENTIAL, Settings, client, client_of_profile, hint, settings
 from parley_client.cli.domains import domains, zones
 from parley_client.cli.output import LONGEST_LINE, AsJson, after_ctrl_c, print_json, replace_unknown_signs, show, tell
 from parley_client.cli.start import INTERRUPTED, READER_GONE
@@ -121,6 +121,27 @@ def login(
         print_json(session)
     else:
         tell(f"Logged on as {user}; the session is kept in {path} until {session.expires_at:%Y-%m-%d %H:%M} UTC.")
+
+
+@app.command()
+def logout(context: typer.Context, *, as_json: AsJson = False) -> None:
+    """End the session that the profile keeps, and remove it there; PARLEY_API_KEY plays no part."""
+    name = settings(context).profile
+    kept = profiles.read(name)
+    has_ended, said = False, "has no session, so there is nothing to end"
+    if kept.key is not None:
+        try:
+            client_of_profile(context).users.log_off()
+            has_ended, said = True, "is logged off"
+        except Refused as error:
+            if error.code != INVALID_CREDENTIAL:
+                raise
+            said = "is logged off; its session had ended already"
+        profiles.write(name, profiles.Profile(kept.url))
+    if as_json:
+        print_json({"profile": name, "ended": has_ended})
+    else:
+        tell(f"The profile {name} {said}.")
 
 
 def _asked_password(*, is_new: bool) -> str:

@@ -63,7 +63,7 @@ def write(name: str, profile: Profile) -> Path:
             json.dump(kept, file, indent=2)
         new.replace(path)
     except OSError as error:
-        raise InvalidSetting(f"the session can't be kept in {path}: {error.strerror}") from error
+        raise InvalidSetting(f"{path} can't be written: {error.strerror}") from error
     return path
 
 
