@@ -413,6 +413,31 @@ def test_each_group_of_commands_does_what_it_says(
         closing.join()
 
 
+async def test_a_key_is_restricted_to_what_its_options_name(parley: CommandLine, unique: str) -> None:
+    assert (await parley("login", f"{unique}-user", "--register")).status == 0
+    agents = [f"{unique}-{name}" for name in ("one", "two", "three")]
+    for agent in agents:
+        assert (await parley("agents", "create", agent, "--description", "Answers")).status == 0
+    bank, domain = f"{unique}-bank", f"{unique}-domain"
+    assert (await parley("banks", "create", bank, "--agent", agents[0])).status == 0
+    assert (await parley("domains", "create", domain, "--agent", agents[0], "--description", "Big")).status == 0
+    only = ("--service", "AP_*,CV_List", "--agent", agents[0], "--agent", agents[1], "--bank", bank, "--domain", domain)
+    (made,) = (await parley("keys", "create", "site", *only, "--json")).records
+    assert made["scopes"] | {"read_only": None, "admin": None} == {
+        "services": ["AP_*", "CV_List"],
+        "agents": agents[:2],
+        "banks": [bank],
+        "domains": [domain],
+        "read_only": None,
+        "admin": None,
+    }
+    seen = await parley("agents", "list", "--json", PARLEY_API_KEY=made["key"])
+    assert sorted(agent["name"] for agent in seen.records) == sorted(agents[:2])
+    assert (await parley("banks", "list", PARLEY_API_KEY=made["key"])).err[:5] == "2003:"
+    (none,) = (await parley("keys", "create", "bare", "--bank", "", "--json")).records
+    assert (none["scopes"]["banks"], none["scopes"]["agents"]) == ([], None)
+
+
 async def test_what_only_reads_works_with_a_read_only_key(parley: CommandLine, gateway: GatewayProcess) -> None:
     assert (await parley("login", "franklin", "--register")).status == 0
     (made,) = (await parley("keys", "create", "reader", "--read-only", "--limit", "500", "--json")).records

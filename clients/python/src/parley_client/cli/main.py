@@ -16,6 +16,7 @@ from parley_client.cli.banks import banks
 from parley_client.cli.chat import chat
 from parley_client.cli.context import INVALID_CREDENTIAL, Settings, client, client_of_profile, hint, settings
 from parley_client.cli.domains import domains, zones
+from parley_client.cli.options import types_of
 from parley_client.cli.output import LONGEST_LINE, AsJson, after_ctrl_c, print_json, replace_unknown_signs, show, tell
 from parley_client.cli.start import INTERRUPTED, READER_GONE
 from parley_client.cli.top import top
@@ -60,6 +61,11 @@ app.command()(chat)
 app.command()(top)
 
 Name = Annotated[str, typer.Argument(help="Its name.")]
+
+
+OnlyAgents = Annotated[list[str] | None, typer.Option("--agent", help="An agent that it may use; repeatable.")]
+OnlyBanks = Annotated[list[str] | None, typer.Option("--bank", help="A bank that it may use; repeatable.")]
+OnlyDomains = Annotated[list[str] | None, typer.Option("--domain", help="A domain that it may use; repeatable.")]
 
 
 def _show_version(asked: bool) -> None:
@@ -203,14 +209,24 @@ def create_key(
     context: typer.Context,
     name: Name,
     days: Annotated[int | None, typer.Option(help="Days until it expires.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Its requests a day.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Maximum number of requests a day.")] = None,
     *,
-    read_only: Annotated[bool, typer.Option("--read-only", help="It may change nothing.")] = False,
+    services: Annotated[
+        list[str] | None,
+        typer.Option("--service", help="A command that it may send, or a group as AP_*; repeatable; default: all."),
+    ] = None,
+    agents: OnlyAgents = None,
+    banks: OnlyBanks = None,
+    domains: OnlyDomains = None,
+    read_only: Annotated[bool, typer.Option("--read-only", help="The key can only read.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Make an API key, which is shown this once."""
-    scopes = {"read_only": True} if read_only else None
-    made = client(context).keys.create(name, expires_in_days=days, limit=limit, scopes=scopes)
+    lists = {"services": services, "agents": agents, "banks": banks, "domains": domains}
+    scopes: dict[str, Any] = {scope: types_of(names) for scope, names in lists.items() if names}
+    if read_only:
+        scopes["read_only"] = True
+    made = client(context).keys.create(name, expires_in_days=days, limit=limit, scopes=scopes or None)
     show([made], ("id", "name", "key"), as_json=as_json)
 
 
@@ -229,7 +245,7 @@ def revoke_key(
 
 @app.command()
 def doctor(context: typer.Context, *, as_json: AsJson = False) -> None:
-    """Check the address, the gateway and the credential, once; a gateway that hangs is told of after ten seconds."""
+    """Check the address, the gateway and the credential, once; reports a hanging gateway after ten seconds."""
     parley = client(context).with_options(timeout=10, tries=1)
     health = parley.gateway.health()
     try:

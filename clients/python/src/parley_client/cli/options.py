@@ -31,5 +31,5 @@ Yes = Annotated[bool, typer.Option("--yes", help="Don't ask.")]
 
 
 def types_of(given: list[str] | None) -> list[str]:
-    """Return the types of an option that may be repeated, and takes several separated by commas."""
+    """Return the names of an option that may be repeated, and takes several separated by commas."""
     return [name.strip() for names in given or () for name in names.split(",") if name.strip()]

@@ -60,7 +60,7 @@ def update_endpoint(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Change what is given of an endpoint."""
+    """Change the given settings of an endpoint."""
     filtered = types_of(events)
     if (url, events, description, active) == (None, None, None, None):
         raise typer.BadParameter("nothing to change: give --url, --events, --description, --active or --inactive")
