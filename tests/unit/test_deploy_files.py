@@ -42,6 +42,24 @@ def test_three_gateways_start_with_settings_that_are_right(gateways: dict[str, A
         assert settings.master_key is not None
 
 
+def test_the_gateways_take_operators_plan_and_engine_from_the_environment(gateways: dict[str, Any]):
+    needed = {"POSTGRES_PASSWORD": "pw1", "NATS_PASSWORD": "pw2", "PARLEY_MASTER_KEY": KEY}
+    given = {
+        "INTERNAL_SECRET": "a-long-internal-secret",
+        "PARLEY_OPERATORS": "lovelace,hopper",
+        "PARLEY_DEFAULT_PLAN": "scale",
+        "PARLEY_CHAT_ENGINE": "openai",
+        "PARLEY_OPENAI_BASE_URL": "http://192.0.2.1:11434/v1",
+        "PARLEY_OPENAI_API_KEY": "sk-1",
+        "PARLEY_OPENAI_MODEL": "llama3.2",
+    }
+    for service in gateways.values():
+        environment = {key: filled(value, needed | given) for key, value in service["environment"].items()}
+        assert {key: environment[key] for key in given} == given
+        unset = load_settings({key: filled(value, needed) for key, value in service["environment"].items()})
+        assert (unset.operators, unset.default_plan, unset.chat_engine) == ((), "free", "recall")
+
+
 def test_no_secret_has_a_default(compose: dict[str, Any]):
     text = (DEPLOY / "compose.yaml").read_text()
     for name in ("POSTGRES_PASSWORD", "NATS_PASSWORD", "PARLEY_MASTER_KEY"):
