@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from parley_client import AsyncParley, ChatDone
+from parley_client import AsyncParley, ChatDelta, ChatDone, GatewayError, NoConnection
 from tests.support.client_world import PASSWORD
 from tests.support.command_line import CommandLine
 from tests.support.gateway import GatewayProcess
-from tests.support.provider import chunk, providing, says, stalls
+from tests.support.provider import Answer, chunk, providing, says, stalls
 
 
 @asynccontextmanager
@@ -31,14 +31,11 @@ def port_of(gateway: GatewayProcess) -> int:
     return int(gateway.base.rpartition(":")[2])
 
 
-@pytest.mark.parametrize(
-    ("second", "is_another"), [(("On", "e moon."), False), (("Two ", "moons."), True), (("One", "-ish."), True)]
-)
-async def test_a_reply_in_a_zone_that_died_with_its_gateway_is_not_shown_twice(
-    tmp_path: Path, second: tuple[str, ...], is_another: bool
-) -> None:
+@asynccontextmanager
+async def modelled(tmp_path: Path, *answers: Answer) -> AsyncIterator[GatewayProcess]:
+    """A gateway whose model server has these answers, one after another, to "How many?"."""
     async with providing() as provider:
-        provider.on("How many?", stalls(chunk(content="One ")), says(*second))
+        provider.on("How many?", *answers)
         gateway = GatewayProcess(
             tmp_path / "data",
             PARLEY_CHAT_ENGINE="openai",
@@ -47,25 +44,65 @@ async def test_a_reply_in_a_zone_that_died_with_its_gateway_is_not_shown_twice(
         )
         await gateway.start()
         try:
-            async with client_of(gateway) as client:
-                shown: list[str] = []
-                whole = ""
-                async for made in client.agents.stream_chat("How many?", agent="scout", domain="observatory"):
-                    if isinstance(made, ChatDone):
-                        assert made.reply.content == whole == "".join(second)
-                        continue
-                    assert made.anew <= is_another
-                    shown.append(made.text)
-                    whole = made.text if made.anew else whole + made.text
-                    if len(shown) == 1:
-                        assert whole == "One "
-                        await gateway.kill()
-                        await gateway.start(port_of(gateway))
-                said = [(message.role, message.content) async for message in client.zones.read(domain="observatory")]
+            yield gateway
         finally:
             assert await gateway.stop() == 0
+
+
+@pytest.mark.parametrize("domain", ["observatory", None])
+@pytest.mark.parametrize(
+    ("second", "is_another"), [(("On", "e moon."), False), (("Two ", "moons."), True), (("One", "-ish."), True)]
+)
+async def test_a_reply_that_died_with_its_gateway_is_not_shown_twice(
+    tmp_path: Path, second: tuple[str, ...], is_another: bool, domain: str | None
+) -> None:
+    async with (
+        modelled(tmp_path, stalls(chunk(content="One ")), says(*second)) as gateway,
+        client_of(gateway) as client,
+    ):
+        shown: list[str] = []
+        whole = ""
+        async for made in client.agents.stream_chat("How many?", agent="scout", domain=domain):
+            if isinstance(made, ChatDone):
+                assert made.reply.content == whole == "".join(second)
+                continue
+            assert made.anew <= is_another
+            shown.append(made.text)
+            whole = made.text if made.anew else whole + made.text
+            if len(shown) == 1:
+                assert whole == "One "
+                await gateway.kill()
+                await gateway.start(port_of(gateway))
+        messages = client.agents.history("scout") if domain is None else client.zones.read(domain=domain)
+        said = [(message.role, message.content) async for message in messages]
     assert "".join(shown) == ("One " if is_another else "") + "".join(second)
     assert said == [("user", "How many?"), ("agent", "".join(second))]
+
+
+async def test_a_stream_that_gave_up_on_a_cut_off_chat_goes_on_with_its_message_when_it_is_iterated_again(
+    tmp_path: Path,
+) -> None:
+    async with (
+        modelled(tmp_path, stalls(chunk(content="One ")), says("Two.")) as gateway,
+        client_of(gateway) as client,
+        AsyncParley(gateway.base, tries=1) as once,
+    ):
+        await once.log_on("lovelace", PASSWORD)
+        stream = once.agents.stream_chat("How many?", agent="scout")
+        shown = aiter(stream)
+        await anext(shown)
+        await gateway.kill()
+        with pytest.raises(NoConnection):
+            await anext(shown)
+        await gateway.start(port_of(gateway))
+        with pytest.raises(GatewayError, match="cut off"):
+            [_ async for _ in stream]
+        first, last = [made async for made in stream]
+        said = [(message.role, message.content) async for message in client.agents.history("scout")]
+    assert isinstance(first, ChatDelta)
+    assert (first.text, first.anew) == ("Two.", True)
+    assert isinstance(last, ChatDone)
+    assert said == [("user", "How many?"), ("agent", "Two.")]
 
 
 @pytest.mark.soak

@@ -15,14 +15,17 @@ from parley_client.answers import ChatDelta, ChatDone, ZoneMembership, ZoneMessa
 from parley_client.errors import UnexpectedAnswer, refused
 from parley_client.records import Membership, Message
 
+CUT_OFF = 5003
+"""The code of a run that was lost with its gateway before its reply was stored."""
+
 
 class ChatStream:
     """A chat whose reply is yielded while it is written.
 
     It is sent when it is iterated: `ChatDelta` pieces, then one `ChatDone`. Where the connection is lost it goes on
-    after the last piece; nothing is missed and nothing comes twice. Only in a zone a reply may be lost with its gateway
-    before it is stored; the first piece of the one that replaces it is `anew`. `run` is the chat's run once it is
-    known; None in zones.
+    after the last piece; nothing is missed and nothing comes twice. Only where its gateway dies, a reply may be lost
+    before it is stored; the chat is sent again under its key, and the first piece of a reply that differs from what has
+    come is `anew`. `run` is the chat's run once it is known; None in zones.
     """
 
     def __init__(self, transport: Transport, call: Call, events_of: Callable[[str], Call]) -> None:
@@ -32,6 +35,7 @@ class ChatStream:
         self._length = 0
         self._said = ""
         self._place = 0
+        self._is_followed = False
         self.run: str | None = None
 
     def text(self) -> Iterator[str]:
@@ -49,6 +53,7 @@ class ChatStream:
             trouble: Trouble = httpx2.RemoteProtocolError("the stream ended before the reply did")
             try:
                 with self._transport.open(call) as response:
+                    self._is_followed = True
                     self.run = response.headers.get("X-Run-Id") or self.run
                     for event in _events(response):
                         made = self._made(event, response)
@@ -64,7 +69,7 @@ class ChatStream:
 
     def _next_call(self) -> Call:
         """Return the run's events after the last piece, or the chat itself under the same key."""
-        if self.run is None:
+        if self.run is None or not self._is_followed:
             return self._call
         call = self._events_of(self.run)
         headers = {**call.headers, "Last-Event-ID": str(self._length)}
@@ -74,7 +79,10 @@ class ChatStream:
         data = event.members()
         if event.type == "error":
             error = refused(data, response.headers.get("X-Request-Id"))
-            if self.run is not None and event.id.isdigit():  # no last event: the run may go on
+            may_go_on = event.id.isdigit()  # it is no last event
+            if self.run is not None and not may_go_on:  # the chat, sent again, goes on with the message of its run
+                self._is_followed, self._length = False, 0
+            if self.run is not None and (may_go_on or error.code == CUT_OFF):
                 raise Passing(error, response)
             raise error
         if event.type == "response":
@@ -83,14 +91,14 @@ class ChatStream:
         if event.type != "delta":  # of a later gateway
             return None
         text = str(data["text"])
-        if not event.id:
-            return self._of_zone_chat(text)
-        new = int(event.id) - self._length
-        self._length = max(self._length, int(event.id))
-        return ChatDelta(text[-new:], event.id) if new > 0 else None
+        if event.id:
+            self._place = int(event.id) - len(text)
+        made = self._new_of(text, event.id)
+        self._length = int(event.id) if event.id else len(self._said)
+        return made
 
-    def _of_zone_chat(self, text: str) -> ChatDelta | None:
-        """Return what is new in a piece of a chat in a zone, which begins from its start in each connection."""
+    def _new_of(self, text: str, event_id: str) -> ChatDelta | None:
+        """Return what is new in a piece: a chat in a zone, or one sent again, begins from its start."""
         known = self._said[self._place : self._place + len(text)]
         if text.startswith(known):
             text, anew = text[len(known) :], False
@@ -100,8 +108,7 @@ class ChatStream:
             self._said, self._place = "", 0
         self._said += text
         self._place += len(text)
-        self._length = len(self._said)
-        return ChatDelta(text, "", anew) if text else None
+        return ChatDelta(text, event_id, anew) if text else None
 
 
 class ZoneStream(Followed):
