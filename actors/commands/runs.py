@@ -16,7 +16,7 @@ from actors.conversations.place import RunKey
 from actors.conversations.records import message_record
 from actors.conversations.stored import from_row
 from actors.engines.message import Utterance
-from actors.errors import NotFound, Overloaded, ServiceError
+from actors.errors import MessageKept, NotFound, Overloaded, ServiceError
 from actors.sessions.hearer import Hearer
 from actors.wire import Record
 from persistence import conversations, failed_runs, memories, run_keys, runs
@@ -26,6 +26,9 @@ from persistence.store import Reads, rows_of
 
 WAIT_S = 15.0
 """Seconds after which `follow_run` yields an empty piece where nothing was said."""
+
+CUT_OFF = MessageKept("The run was cut off before the agent answered.").note
+"""The note of a run that was lost with its gateway."""
 
 State = Literal["working", "completed", "failed", "cancelled"]
 
@@ -231,4 +234,4 @@ def _of(error: ServiceError) -> RunError:
 
 
 def _cut_off() -> ServiceError:
-    return Overloaded("The run was cut off before the agent answered; its message is kept, so say it again.")
+    return Overloaded(CUT_OFF)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from actors.agents.messages import AGENT, ListRuns
 from actors.calls.call import Call
 from actors.calls.conversation_targets import own_conversation
-from actors.commands.runs import State, read_run
+from actors.commands.runs import CUT_OFF, State, read_run
 from actors.commands.talk import KEY_MS
 from actors.conversations.ids import conversation_id, number_of, run_of
 from actors.conversations.place import RunKey
@@ -17,8 +17,6 @@ from persistence import conversations, run_keys, tasks
 from persistence.tasks import Chosen, TaskRow
 
 CONVERSATION_PREFIX = "cnv_"
-
-CUT_OFF = "The agent has not answered; its message is kept. Send it again."
 
 
 class TaskView(NamedTuple):

@@ -8,9 +8,10 @@ from actors.calls.call import Call
 from actors.commands.runs import RunPiece, follow_run, keyed_run
 from actors.commands.talk import Saying
 from actors.conversations.conversation import RunBegun
-from actors.errors import EngineFailed, ServiceError
+from actors.errors import EngineFailed, MessageKept, ServiceError
 from routes.doors.answer_stream import AnswerStream
 from routes.openai_api.answers import Answered, Heading, unique_part
+from routes.openai_api.errors import GO_ON
 from routes.openai_api.saying import headers_of
 
 
@@ -68,7 +69,7 @@ class StreamedAnswer:
             if isinstance(heard, RunPiece):
                 self.text(heard.text)
             elif heard.state == "failed" and heard.error is not None and self._sent:
-                raise EngineFailed(heard.error.note)
+                raise EngineFailed(MessageKept.note_with(heard.error.note, GO_ON))
 
     def begun(self, run: RunBegun) -> None:
         """Begin the answer once the user's message is stored; while it waits for its turn, only the stream."""

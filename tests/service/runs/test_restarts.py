@@ -10,6 +10,14 @@ from tests.gateways.gate import ENGINES, Gate
 from tests.support.gateway import Client, GatewayProcess, running
 from tests.support.runs import all_events, cancelled, chatting, run_of, text_of
 
+ADVICE = {
+    "/api/runs/run_{}": "Your message is kept; send it again with the same Idempotency-Key",
+    "/a2a/scout-agent/tasks/run_{}": "Your message is kept; send it again with the same messageId",
+    "/a2a/scout-agent/tasks": "Your message is kept; send it again with the same messageId",
+    "/v1/responses/resp_{}": "Send the request again",
+}
+"""What a door's record of a run that was cut off advises."""
+
 
 @pytest.fixture
 async def gateway(tmp_path: Path) -> AsyncIterator[GatewayProcess]:
@@ -68,6 +76,10 @@ async def test_a_run_that_a_crash_cut_off_is_failed_and_its_message_is_kept(gate
         (last,) = await all_events(user, run_id, "3")
         assert (last.name, last.data, last.id) == ("error", run["error"], "3.end")
         assert (await cancelled(user, run_id)).body == run
+        for path, advice in ADVICE.items():
+            unique_part = run_id.removeprefix("run_")
+            told = await user.request("GET", path.format(unique_part), headers={"A2A-Version": "1.0"})
+            assert f"The run was cut off before the agent answered. {advice}" in str(told.body), told.body
         gate.open()
         again = (await user.command("AP_Chat", content=content, headers=headers)).ok()
         assert again.headers["X-Run-Id"] == run_id, "a repeat goes on with the same message, and so with the same run"
