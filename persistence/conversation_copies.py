@@ -66,8 +66,8 @@ def add(number: int, source: int, messages: Sequence[Copied]) -> tuple[Write, ..
             (number, source, messages[0].seq, messages[-1].seq),
         ),
         Write(
-            "INSERT INTO failed_runs (message_id, conversation_id, internal_code, http_code, note)"
-            " SELECT copy.id, copy.conversation_id, internal_code, http_code, note FROM failed_runs"
+            "INSERT INTO failed_runs (message_id, conversation_id, internal_code, http_code, note, at)"
+            " SELECT copy.id, copy.conversation_id, internal_code, http_code, note, failed_runs.at FROM failed_runs"
             " JOIN messages AS said ON said.id = failed_runs.message_id AND said.role = 'user'"
             " JOIN messages AS copy ON copy.conversation_id = ? AND copy.seq = said.seq"
             " WHERE failed_runs.conversation_id = ? AND said.conversation_id = failed_runs.conversation_id"

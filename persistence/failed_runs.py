@@ -1,4 +1,4 @@
-"""The errors of failed runs, kept until the run is tried again or its conversation is erased."""
+"""The errors of runs that ended without a reply, kept until the run is tried again or its conversation is erased."""
 
 from typing import NamedTuple
 
@@ -6,22 +6,26 @@ from persistence.store import Query, Write
 
 
 class FailedRun(NamedTuple):
-    """A run's user's message, and the error as clients were told it."""
+    """A run's user's message, the error as clients were told it, and its time in ms since the epoch.
+
+    The time is None where an older version has noted the error.
+    """
 
     message_id: str
     internal_code: int
     http_code: int
     note: str
+    at: int | None
 
 
 def remember(run: FailedRun, conversation_id: int) -> Write:
     """Note the error of a run, in place of an earlier one; without its conversation nothing is noted."""
     return Write(
-        "INSERT INTO failed_runs (message_id, conversation_id, internal_code, http_code, note)"
-        " SELECT ?1, id, ?3, ?4, ?5 FROM conversations WHERE id = ?2"
+        "INSERT INTO failed_runs (message_id, conversation_id, internal_code, http_code, note, at)"
+        " SELECT ?1, id, ?3, ?4, ?5, ?6 FROM conversations WHERE id = ?2"
         " ON CONFLICT (message_id) DO UPDATE SET internal_code = excluded.internal_code,"
-        " http_code = excluded.http_code, note = excluded.note",
-        (run.message_id, conversation_id, run.internal_code, run.http_code, run.note),
+        " http_code = excluded.http_code, note = excluded.note, at = excluded.at",
+        (run.message_id, conversation_id, run.internal_code, run.http_code, run.note, run.at),
     )
 
 
@@ -33,7 +37,7 @@ def forget(message_id: str) -> Write:
 def of_message(message_id: str) -> Query[FailedRun]:
     """Find the error of the run of a message."""
     return Query(
-        "SELECT message_id, internal_code, http_code, note FROM failed_runs WHERE message_id = ?",
+        "SELECT message_id, internal_code, http_code, note, at FROM failed_runs WHERE message_id = ?",
         (message_id,),
         lambda row: FailedRun(*row),
     )

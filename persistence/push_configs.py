@@ -38,6 +38,7 @@ class DuePush(NamedTuple):
     seq: int
     said_at: int
     replied_at: int | None
+    ended_at: int | None
     mark: str | None
     name: str | None
 
@@ -97,10 +98,12 @@ def due_at(now: int, after: tuple[str, str], limit: int, but: Sequence[str] = ()
         "SELECT push_configs.message_id, push_configs.id, push_configs.conversation_id, push_configs.target,"
         " push_configs.due, push_configs.failed, push_configs.created_at, conversations.user_id,"
         " conversations.agent_id, said.seq, said.at, reply.at,"
+        " coalesce(reply.at, failed_runs.at),"
         f" CASE WHEN reply.at IS NULL THEN said.mark ELSE reply.mark END, {BOUND_NAME}"
         " FROM push_configs @hint(CROSS) JOIN conversations ON conversations.id = push_configs.conversation_id"
         " @hint(CROSS) JOIN messages AS said ON said.id = push_configs.message_id AND said.role = 'user'"
         f" AND said.conversation_id = push_configs.conversation_id {WITH_REPLY}"
+        " LEFT JOIN failed_runs ON failed_runs.message_id = said.id"
         " JOIN users ON users.id = conversations.user_id AND users.suspended_at IS NULL"
         " WHERE push_configs.due <= ? AND (push_configs.message_id > ? OR"
         " (push_configs.message_id = ? AND push_configs.id > ?))"

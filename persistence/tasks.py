@@ -59,7 +59,7 @@ _RUNS = f"""
            CASE WHEN reply.mark = 'cancelled' OR said.mark = 'cancelled' THEN 'cancelled'
                 WHEN reply.id IS NOT NULL THEN 'completed'
                 WHEN said.id IN @list_text(:working) THEN 'working' ELSE 'failed' END AS state,
-           coalesce(reply.at, said.at) AS changed_at, failed_runs.note, said.id AS run,
+           coalesce(reply.at, failed_runs.at, said.at) AS changed_at, failed_runs.note, said.id AS run,
            said.seq, said.role, said.name, said.content, said.sources, said.at, said.mark,
            reply.seq AS reply_seq, reply.id AS reply_id, reply.role AS reply_role, reply.name AS reply_name,
            reply.content AS reply_content, reply.sources AS reply_sources, reply.at AS reply_at,

@@ -15,6 +15,7 @@ from actors.conversations.stored import CensoredMeanwhile, censored_meanwhile, m
 from actors.engines.message import Utterance
 from actors.engines.turn import Reply
 from actors.errors import ServiceError
+from actors.ids import Clock
 from actors.runtime.durable import ConstraintErrors
 from actors.runtime.future import AsyncFuture
 from persistence import conversations, failed_runs, quotes
@@ -31,20 +32,26 @@ class ChatStoring:
     too, after a censoring; until that is known, the conversation is as one that is being loaded.
     """
 
-    __slots__ = ("_host",)
+    __slots__ = ("_clock", "_host")
 
-    def __init__(self, host: AgentHost) -> None:
-        self._host = host
+    def __init__(self, host: AgentHost, clock: Clock) -> None:
+        self._host, self._clock = host, clock
 
-    def cancelled(self, conversation: Conversation, chat: Chat, said: Utterance, *, is_stored: bool = False) -> None:
-        """Mark the user's message of a run in which nothing was said, and fail the chat once that is stored."""
+    def cancelled(
+        self, conversation: Conversation, chat: Chat, said: Utterance, at: int | None, *, is_stored: bool = False
+    ) -> None:
+        """Mark the user's message of a run in which nothing was said, and fail the chat once that is stored.
+
+        `at` is the time at which it was cancelled.
+        """
+        error = nothing_said()
         if is_stored or chat.resumes is not None:
             assert conversation.id is not None
             mark = conversations.mark_cancelled(conversation.id, said.seq)
-            marked = self._host.commit(mark, failed_runs.forget(said.id))
+            marked = self._host.commit(mark, _failure(conversation, said, error, at))
         else:
-            marked = self.message(conversation, chat, structs.replace(said, mark="cancelled"))
-        chat.fail_once(marked, nothing_said(), conversation)
+            marked = self.message(conversation, chat, structs.replace(said, mark="cancelled"), error, at)
+        chat.fail_once(marked, error, conversation)
 
     def failed(
         self,
@@ -59,19 +66,24 @@ class ChatStoring:
         `saved` resolves when the message is stored, if a unit of its own stores it.
         """
         if saved is None:
-            saved = self.message(conversation, chat, said, error)
+            saved = self.message(conversation, chat, said, error, self._clock())
         elif conversation.kept:
-            told = self._host.commit(_failure(conversation, said, error))
+            told = self._host.commit(_failure(conversation, said, error, self._clock()))
             told.then(lambda _: chat.fail_once(saved, error, conversation))
             return
         chat.fail_once(saved, error, conversation)
 
     def message(
-        self, conversation: Conversation, chat: Chat, said: Utterance, error: ServiceError | None = None
+        self,
+        conversation: Conversation,
+        chat: Chat,
+        said: Utterance,
+        error: ServiceError | None = None,
+        ended_at: int | None = None,
     ) -> AsyncFuture[None]:
         """Store the user's message without a reply, unless it is stored already, or nothing is to be kept.
 
-        `error` is the one that the run has ended with.
+        `error` is the one that the run has ended with, at the time `ended_at`.
         """
         messages = () if chat.resumes else (said,)
         count = len(messages) + conversation.to_import
@@ -87,7 +99,7 @@ class ChatStoring:
         if chat.receipt is not None:
             writes += chat.receipt.begin(said.id)
         if error is not None:
-            writes.append(_failure(conversation, said, error))
+            writes.append(_failure(conversation, said, error, ended_at))
         elif chat.resumes is not None:
             writes.append(failed_runs.forget(said.id))
         return self._host.commit(*writes, applied=conversation.unit_stored, refusals=_USER_GONE)
@@ -133,7 +145,9 @@ class ChatStoring:
                         found = ConversationLoaded(conversation, stood, error=answer.error)
                         self._host.messages -= count
                         if streamed:
-                            self._host.commit(_failure(conversation, said, answer.error), refusals=_USER_GONE)
+                            self._host.commit(
+                                _failure(conversation, said, answer.error, self._clock()), refusals=_USER_GONE
+                            )
                     self._host.tell_self(found)
 
                 chat.answer.then(settled)
@@ -154,9 +168,9 @@ def _refused(run: str | None, conversation: str) -> CensoredMeanwhile:
     return error if run is None else error.of_run(run, conversation)  # whose message is kept
 
 
-def _failure(conversation: Conversation, said: Utterance, error: ServiceError) -> Write:
+def _failure(conversation: Conversation, said: Utterance, error: ServiceError, at: int | None) -> Write:
     assert conversation.id is not None
-    failed = FailedRun(said.id, error.internal_code, error.http_code, error.note)
+    failed = FailedRun(said.id, error.internal_code, error.http_code, error.note, at)
     return failed_runs.remember(failed, conversation.id)
 
 

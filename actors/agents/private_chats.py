@@ -65,7 +65,7 @@ class PrivateChats:
         self._engine = EngineRunner(engine, host.actor_urn)
         self._conversations = ConversationsInUse(host, self._engine, clock)
         self._keyed: KeyedRuns | None = None  # from the first chat with a key on
-        self._storing = ChatStoring(host)
+        self._storing = ChatStoring(host, clock)
         self.runs = RunsUnderWay()
         self._waiting = WaitingChats(host, self.runs, runs_waiting, clock)
         self._stale = False  # messages were removed, so the actor is loaded again once no chat is under way
@@ -205,7 +205,7 @@ class PrivateChats:
         )
         run = self.runs.get(chat.message_id)
         if run is not None and run.cancelled:
-            self._storing.cancelled(conversation, chat, said)
+            self._storing.cancelled(conversation, chat, said, run.cancelled_at)
             return
         archive = conversation.older(self._host.store, streams=self._engine.streams)
         turn = Turn(self._host.persona, agent.name, chat.memories, conversation.window, chat.content, archive=archive)
@@ -259,7 +259,7 @@ class PrivateChats:
         conversation.at_work = None
         agent, run = self._host.agent, self.runs.get(chat.message_id)
         if run is not None and run.cancelled and (isinstance(outcome, ServiceError) or not outcome.text.strip()):
-            self._storing.cancelled(conversation, chat, ended.said, is_stored=True)
+            self._storing.cancelled(conversation, chat, ended.said, run.cancelled_at, is_stored=True)
         elif ended.saved is not None and isinstance(outcome, ServiceError):
             self._storing.failed(conversation, chat, ended.said, outcome, ended.saved)
         elif agent is None:
@@ -298,19 +298,20 @@ class PrivateChats:
             return run.when_ended()
         conversation, chat = found
         if conversation.at_work is not chat:
-            run.cancelled = True
+            run.cancelled_at = run.cancelled_at or self._clock()
             if chat.resumes is None:  # it is stored at its turn, because the order decides its seq
                 return None
             if conversation.loaded:
                 conversation.waiting = tuple([other for other in conversation.waiting if other is not chat])
-                self._storing.cancelled(conversation, chat, chat.resumes, is_stored=True)
+                self._storing.cancelled(conversation, chat, chat.resumes, run.cancelled_at, is_stored=True)
         elif self._engine.streams:
             run.halt.call()
-            run.cancelled = run.halt.called
+            run.cancelled_at = run.cancelled_at or (self._clock() if run.halt.called else None)
         elif run.task is not None and run.said is not None and not run.task.done():
-            run.cancelled = run.task.cancel()
+            run.cancelled_at = self._clock() if run.task.cancel() else None
             conversation.at_work = None
-            self._storing.cancelled(conversation, chat, run.said, is_stored=chat.resumes is not None)
+            is_stored = chat.resumes is not None
+            self._storing.cancelled(conversation, chat, run.said, run.cancelled_at, is_stored=is_stored)
             self._go_on(conversation)
         return run.when_ended()
 

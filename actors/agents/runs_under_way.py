@@ -37,7 +37,7 @@ class RunUnderWay:
         "_listeners",
         "_pass_on",
         "_pieces",
-        "cancelled",
+        "cancelled_at",
         "chars",
         "halt",
         "positions",
@@ -50,8 +50,8 @@ class RunUnderWay:
         self.user_id = user_id
         self.chars = 0
         """The number of characters so far."""
-        self.cancelled = False
-        """Whether it is to end with what was said so far."""
+        self.cancelled_at: int | None = None
+        """The time from which on it is to end with what was said so far, in ms since the epoch."""
         self.halt = Halt()
         self.task: asyncio.Task[None] | None = None
         self.positions: set[int] = set()
@@ -63,6 +63,11 @@ class RunUnderWay:
         self._pieces: list[str] = []
         self._pass_on: Callable[[str], None] | None = None
         self._listeners: list[_Listener] = []
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether it is to end with what was said so far."""
+        return self.cancelled_at is not None
 
     def begin(self, chat: Chat, saved: AsyncFuture[None], begun: RunBegun) -> None:
         """Pass pieces on to the chat's client; if it waits for the beginning, once the user's message is saved."""

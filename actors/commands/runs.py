@@ -37,7 +37,7 @@ class Run(NamedTuple):
     """One AP_Chat, or one message through another door, on its way or after its end.
 
     `conversation` is the id of its conversation. `reply` is None until it is stored; `error` is the one that the run
-    ended with where there is no reply.
+    ended with where there is no reply, at the time `ended_at` in ms since the epoch, if that is known.
     """
 
     id: str
@@ -47,6 +47,7 @@ class Run(NamedTuple):
     message: Utterance
     reply: Utterance | None = None
     error: RunError | None = None
+    ended_at: int | None = None
 
     def record(self) -> Record:
         """Return the record of the run (docs/contract.md, "Records")."""
@@ -95,14 +96,15 @@ async def _as_the_agent_knows(call: Call, run: Run) -> Run:
 
 async def _after_its_end(call: Call, run: Run, heard: RunHeard) -> Run:
     """Return a run that is not under way any more."""
-    if heard.state == "failed":
-        return run._replace(state="failed", error=heard.error)
-    run = await _stored(call, run.id)
+    if heard.state != "failed":
+        run = await _stored(call, run.id)
     if run.state != "working":
         return run
     store = call.core.store
     for failed in await store.fetch(failed_runs.of_message(run.message.id)):
-        return run._replace(state="failed", error=RunError(*failed[1:]))
+        return run._replace(state="failed", error=heard.error or RunError(*failed[1:4]), ended_at=failed.at)
+    if heard.error is not None:
+        return run._replace(state="failed", error=heard.error)
     silence = await silence_of(store, run.agent_id)  # no error was stored
     return run._replace(state="failed", error=_of(silence or _cut_off()))
 
@@ -194,7 +196,8 @@ async def _found(call: Call, run_id: str) -> Run:
     if not waiting.run.cancelled:
         return Run(run_id, name, waiting.agent_id, "working", said)
     said = structs.replace(said, mark="cancelled")
-    return Run(run_id, name, waiting.agent_id, "cancelled", said, error=_of(nothing_said()))
+    error, at = _of(nothing_said()), waiting.run.cancelled_at
+    return Run(run_id, name, waiting.agent_id, "cancelled", said, error=error, ended_at=at)
 
 
 async def _stored(call: Call, run_id: str) -> Run:
@@ -214,18 +217,19 @@ async def _stored(call: Call, run_id: str) -> Run:
 def _read(run_id: str, user_id: str, message_id: str) -> Reads[Run | None]:
     for row in (yield from rows_of(runs.of_message(user_id, message_id))):
         replies = yield from rows_of(conversations.reply_to(row.conversation, row.message.seq))
-        return _run_of(run_id, row, replies[0] if replies else None)
+        ends = [] if row.message.mark is None else (yield from rows_of(failed_runs.of_message(message_id)))
+        return _run_of(run_id, row, replies[0] if replies else None, ends[0].at if ends else None)
     return None
 
 
-def _run_of(run_id: str, row: RunRow, stored_reply: MessageRow | None) -> Run:
+def _run_of(run_id: str, row: RunRow, stored_reply: MessageRow | None, cancelled_at: int | None) -> Run:
     said, name = from_row(row.message), conversation_id(row.conversation, row.agent_id)
     if stored_reply is not None:
         reply = from_row(stored_reply)
         state: State = "cancelled" if reply.mark == "cancelled" else "completed"
         return Run(run_id, name, row.agent_id, state, said, reply)
     if said.mark == "cancelled":
-        return Run(run_id, name, row.agent_id, "cancelled", said, error=_of(nothing_said()))
+        return Run(run_id, name, row.agent_id, "cancelled", said, None, _of(nothing_said()), cancelled_at)
     return Run(run_id, name, row.agent_id, "working", said)
 
 

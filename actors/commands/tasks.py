@@ -23,7 +23,8 @@ class TaskView(NamedTuple):
     """A run with what a task shows of it.
 
     `number` is that of its conversation, and `context` the id that the client knows: its own one, if it has bound one.
-    `error` is the note of a failed run, and `message_id` the client's own id of the message, if it had one.
+    `error` is the note of a failed run, and `message_id` the client's own id of the message, if it had one. `ended_at`
+    is the time of an end without a reply, if it is known.
     """
 
     id: str
@@ -34,6 +35,7 @@ class TaskView(NamedTuple):
     reply: Utterance | None = None
     error: str | None = None
     message_id: str | None = None
+    ended_at: int | None = None
 
     @property
     def ended(self) -> bool:
@@ -55,7 +57,8 @@ async def task_of(call: Call, agent_id: str, run_id: str) -> TaskView:
     ((context, message_id),) = await call.core.store.fetch(tasks.client_ids(number, run.message.id))
     error, waiting = run.error and run.error.note, call.core.runs_waiting.get(run.message.id)
     message_id = message_id or (waiting and waiting.shown) or None
-    return TaskView(run.id, number, context or run.conversation, run.state, run.message, run.reply, error, message_id)
+    context = context or run.conversation
+    return TaskView(run.id, number, context, run.state, run.message, run.reply, error, message_id, run.ended_at)
 
 
 async def numbered_context(call: Call, agent_id: str, context: str) -> int | None:
@@ -116,7 +119,8 @@ def _view(row: TaskRow, agent_id: str, message_id: str | None) -> TaskView:
     reply = None if row.reply is None else from_row(row.reply)
     said = from_row(row.message)
     error = row.error or CUT_OFF if state == "failed" else None
-    return TaskView(run_of(said.id), row.conversation_id, context, state, said, reply, error, message_id)
+    number, at = row.conversation_id, row.changed_at
+    return TaskView(run_of(said.id), number, context, state, said, reply, error, message_id, at)
 
 
 class Known(NamedTuple):

@@ -110,9 +110,7 @@ class Pushing:
 
     async def _end_of(self, due: DuePush) -> TaskEnd | None:
         """Return the end of a task; None if it is still under way, or nobody can tell now."""
-        state, at = "failed", due.said_at
-        if due.replied_at is not None:
-            state, at = "completed", due.replied_at
+        state = "failed" if due.replied_at is None else "completed"
         if due.mark == "cancelled":
             state = "cancelled"
         if state == "failed":
@@ -128,7 +126,7 @@ class Pushing:
                 if heard.state == "working" or await self._has_ended_since(due):
                     return None  # the next look sees the end
         context = due.name or conversation_id(due.config.conversation_id, due.agent_id)
-        return TaskEnd(run_of(due.config.message_id), context, state, at)
+        return TaskEnd(run_of(due.config.message_id), context, state, due.ended_at or due.said_at)
 
     async def _has_ended_since(self, due: DuePush) -> bool:
         """Return whether the store knows the end by now, because it came after the look."""

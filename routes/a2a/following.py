@@ -24,7 +24,8 @@ async def follow(asked: Asked, view: TaskView, history_length: int | None = None
     pieces = 0
     async for heard in follow_run(asked.call, view.id):
         if not isinstance(heard, RunPiece):
-            ended = view._replace(state=heard.state, reply=heard.reply, error=heard.error and heard.error.note)
+            error = heard.error and heard.error.note
+            ended = view._replace(state=heard.state, reply=heard.reply, error=error, ended_at=heard.ended_at)
             for event in tasks.last_events(ended, pieces):
                 asked.send(event)
         elif heard.text:

@@ -214,7 +214,7 @@ class Sending:
         if not self._is_stored.done():  # cancelled while it waited, and stored at its turn
             await self._keep_push(now)
         note = error.note if now.state == "failed" else None
-        return self._told(begun._replace(state=now.state, reply=now.reply, error=note))
+        return self._told(begun._replace(state=now.state, reply=now.reply, error=note, ended_at=now.ended_at))
 
     def _told(self, view: TaskView) -> TaskView:
         """Stream the end of a task; return the task."""

@@ -26,8 +26,8 @@ def task(view: TaskView, history_length: int | None = None, *, artifacts: bool =
 
 def status(view: TaskView) -> dict[str, Any]:
     """Return a TaskStatus."""
-    last = view.message if view.reply is None else view.reply
-    shown: dict[str, Any] = {"state": STATE_NAMES[view.state], "timestamp": iso(last.at)}
+    at = view.ended_at or view.message.at if view.reply is None else view.reply.at
+    shown: dict[str, Any] = {"state": STATE_NAMES[view.state], "timestamp": iso(at)}
     if view.state == "failed" and view.error:
         shown["message"] = _message(view, f"{view.id}-error", "ROLE_AGENT", MessageKept.note_with(view.error, GO_ON))
     return shown

@@ -153,7 +153,7 @@ async def test_long_work_of_an_instant_engine_is_cancelled(user: Client, engine:
     following = asyncio.create_task(user.command("AP_Chat", content="short"))
     answer = await user.request("POST", f"/api/runs/{run}/cancel")
     assert (answer.body["state"], answer.body["reply"]) == ("cancelled", None)
-    assert await stored_errors(gateway) == []
+    assert [(id, code) for id, code, _ in await stored_errors(gateway)] == [(run.replace("run_", "msg_"), 3002)]
     (await chat).refused(3002, 409)
     assert (await following).ok().content[1]["content"] == "answer to short"
     assert await messages(user) == [("long", "cancelled"), ("short", None), ("answer to short", None)]

@@ -160,7 +160,7 @@ PUSHES = (
     PushConfigRow("msg_5", "a", 2, b"\x03", 122, 1, 112),
     PushConfigRow("msg_1", "b", 1, b"\x04", 123, 5, 113),
 )
-FAILED_RUN = FailedRun("msg_1", 5001, 502, "The engine failed: it's tired.")
+FAILED_RUN = FailedRun("msg_1", 5001, 502, "The engine failed: it's tired.", 150)
 KEPT = IdempotencyRow(b"\x02print", 200, b"\x03sealed", "msg_1")
 
 
@@ -444,7 +444,9 @@ TALK = (
     call(deleted_responses.of_message, "msg_1"),
     call(deleted_responses.of_message, "msg_2"),
     call(failed_runs.remember, FAILED_RUN, 1),
-    call(failed_runs.remember, FAILED_RUN._replace(internal_code=5003, http_code=503, note="Full."), 1),
+    call(failed_runs.remember, FAILED_RUN._replace(internal_code=5003, http_code=503, note="Full.", at=None), 1),
+    call(tasks.page, TASKS[0], None, 9, alike=task_with_sources),
+    call(failed_runs.remember, FAILED_RUN, 1),
     call(failed_runs.remember, FAILED_RUN._replace(message_id="msg_9"), 9),
     call(failed_runs.of_message, "msg_1"),
     call(failed_runs.of_message, "msg_9"),
@@ -452,6 +454,9 @@ TALK = (
     call(failed_runs.forget, "msg_1"),
     call(failed_runs.of_message, "msg_1"),
     call(failed_runs.remember, FAILED_RUN._replace(message_id="msg_3"), 1),
+    call(failed_runs.remember, FAILED_RUN._replace(message_id="msg_5"), 2),
+    call(push_configs.due_at, 130, ("", ""), 9),
+    *(call(tasks.page, chosen, None, 9, alike=task_with_sources) for chosen in TASKS),
     call(run_keys.delete_older, 101),
     call(run_keys.of_key, "key", 0),
     call(agents.destroyed, "agt_1"),

@@ -250,7 +250,7 @@ EXCLUSIVE: Mapping[str, Sequence[Write]] = {
     "a chat quotes a memory": A_QUOTING_CHAT,
     "a chat may repeat a quote": (*a_chat(2, 3), *a_chat(1, 3), quotes.echo(1, [2], 4, NOW)),
     "a chat has a key": (*a_chat(1, 3), idempotency_records.keep("ses_1", b"2", "usr_1", NOW, 0, KEPT)),
-    "a run fails": (a_chat(1, 3)[0], failed_runs.remember(FailedRun("msg_13", 5001, 502, "It failed."), 1)),
+    "a run fails": (a_chat(1, 3)[0], failed_runs.remember(FailedRun("msg_13", 5001, 502, "It failed.", 2), 1)),
     "a failed run gets its reply": (a_chat(1, 2)[1], failed_runs.forget("msg_12")),
     "an answer is kept": (
         idempotency_records.keep("ses_1", b"2", "usr_1", NOW, 0, KEPT),

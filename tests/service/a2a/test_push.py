@@ -104,6 +104,7 @@ async def test_a_config_that_is_added_to_a_task_under_way_is_told_of_its_end(
     gate.open()
     update = told((await receiver.got(1))[0])
     assert (update.task_id, update.context_id, update.status.state) == (task.id, "mine", state)
+    assert update.status.timestamp == (await talker.task(task.id)).status.timestamp
     await asyncio.sleep(1.5)
     assert len(receiver.received) == 1
 

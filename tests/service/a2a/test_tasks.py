@@ -1,5 +1,7 @@
 """Tasks through both bindings, with the unchanged official client and the running gateway."""
 
+import asyncio
+import time
 from collections.abc import AsyncIterator
 
 import pytest
@@ -11,6 +13,7 @@ from a2a.utils.errors import (
     UnsupportedOperationError,
 )
 
+from tests.gateways.gate import Gate
 from tests.support.a2a_client import BINDINGS, Talker, said, talking
 from tests.support.gateway import Client
 
@@ -61,6 +64,53 @@ async def test_a_task_is_read_and_listed_as_it_was_answered(talker: Talker):
     since = pb.ListTasksRequest()
     since.status_timestamp_after.CopyFrom(other.status.timestamp)
     assert [task.id for task in (await talker.sdk.list_tasks(since)).tasks] == [other.id]
+
+
+@pytest.mark.parametrize("then", ["fail", "cancel"])
+async def test_a_task_that_ends_without_a_reply_has_the_time_of_its_end(
+    scripted_user: Client, unique: str, gate: Gate, then: str
+):
+    await scripted_user.agent(f"{unique}-agent")
+    async with talking(scripted_user, f"{unique}-agent", BINDINGS[0]) as talker:
+        task = await talker.say(f"wait:{gate} fail", return_immediately=True)
+        await gate.reached()
+        other = await talker.say("say:Other")
+        after = other.status.timestamp.ToMilliseconds() + 1
+        while time.time() * 1000 < after:
+            await asyncio.sleep(0.001)
+        if then == "cancel":
+            await talker.sdk.cancel_task(pb.CancelTaskRequest(id=task.id))
+        gate.open()
+        async with asyncio.timeout(30):
+            while (ended := (await talker.task(task.id)).status).state == pb.TASK_STATE_WORKING:
+                await asyncio.sleep(0.01)
+        assert ended.state == (pb.TASK_STATE_CANCELED if then == "cancel" else pb.TASK_STATE_FAILED)
+        assert ended.timestamp.ToMilliseconds() >= after
+        since = pb.ListTasksRequest()
+        since.status_timestamp_after.FromMilliseconds(after)
+        (listed,) = (await talker.sdk.list_tasks(since)).tasks
+        assert (listed.id, listed.status) == (task.id, ended)
+        assert [one.id for one in (await talker.sdk.list_tasks(pb.ListTasksRequest())).tasks] == [task.id, other.id]
+
+
+async def test_a_task_that_was_cancelled_while_it_waited_keeps_its_time(scripted_user: Client, unique: str, gate: Gate):
+    await scripted_user.agent(f"{unique}-agent")
+    async with talking(scripted_user, f"{unique}-agent", BINDINGS[0]) as talker:
+        await talker.say(f"wait:{gate} say:One", return_immediately=True, context="mine")
+        await gate.reached()
+        waiting = await talker.say("say:Two", return_immediately=True, context="mine")
+        cancelled = await talker.sdk.cancel_task(pb.CancelTaskRequest(id=waiting.id))
+        assert cancelled.status.state == pb.TASK_STATE_CANCELED
+        at = cancelled.status.timestamp.ToMilliseconds()
+        while time.time() * 1000 < at + 1:
+            await asyncio.sleep(0.001)
+        gate.open()
+        async with asyncio.timeout(30):
+            while (
+                page := await talker.sdk.list_tasks(pb.ListTasksRequest(status="TASK_STATE_CANCELED"))
+            ).total_size < 1:
+                await asyncio.sleep(0.01)
+        assert page.tasks[0].status == (await talker.task(waiting.id)).status == cancelled.status
 
 
 async def test_a_clients_own_context_id_is_bound_at_its_first_use(talker: Talker, user: Client, unique: str):
