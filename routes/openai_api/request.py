@@ -142,6 +142,9 @@ def read_response(sent: Mapping[str, Any], header: str | None) -> Steps[Asked]:
     _require_stored(once, previous, "previous_response_id")
     if previous is not None and previous.startswith("cnv_"):
         named, param, previous = previous, "previous_response_id", None
+    if previous is not None and (dialogue.earlier or dialogue.references):
+        note = "The conversation of previous_response_id has its messages: send only the user's next message in input."
+        raise BadRequest(note, "input")
     if named is None:
         named, param = _by_metadata_or_header(model, metadata, header)
     _require_stored(once, named, param)

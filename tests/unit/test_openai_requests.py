@@ -16,6 +16,10 @@ USER = {"role": "user", "content": "How far is the Moon?"}
 FUNCTION = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
 FLAT = {"type": "function", "name": "look", "parameters": {"type": "object"}}
 
+NEXT = {"role": "user", "content": "What is my number?"}
+HISTORY = [{"role": "user", "content": "My number is 7."}, {"role": "assistant", "content": "Noted."}]
+REFERENCED = {"type": "item_reference", "id": "msg_1"}
+
 
 def chat(header: str | None = None, **members: Any) -> Asked:
     return whole(read_chat({"model": "scout", "messages": [USER], **members}, header))
@@ -218,6 +222,9 @@ def test_a_conversation_is_named_by_metadata_or_header() -> None:
     assert response("chat-1", conversation="cnv_1").conversation == "cnv_1"
     assert response(conversation={"id": "cnv_1"}).conversation == "cnv_1"
     assert response("chat-1", previous_response_id="resp_1").previous == "resp_1"
+    beside = [{"role": "developer", "content": "Be brief."}, {"type": "function_call_output", "call_id": "c"}, NEXT]
+    assert response(input=beside, previous_response_id="resp_1").said == NEXT["content"]
+    assert response(input=[*HISTORY, NEXT], previous_response_id="cnv_1").conversation == "cnv_1"
     assert chat("chat-1").conversation_param == "X-Conversation-Id"
     assert chat("chat-1", metadata={"conversation_id": "chat-2"}).conversation_param == "metadata.conversation_id"
     assert response("chat-1", conversation="cnv_1").conversation_param == "conversation"
@@ -411,6 +418,8 @@ def test_a_chat_completion_is_refused(sent: dict[str, Any], param: str, code: st
         ({"conversation": 1}, "conversation", "invalid_type"),
         ({"conversation": {}}, "conversation.id", "missing_required_parameter"),
         ({"conversation": "cnv_1", "previous_response_id": "resp_1"}, "previous_response_id", "invalid_value"),
+        ({"input": [*HISTORY, NEXT], "previous_response_id": "resp_1"}, "input", "invalid_value"),
+        ({"input": [REFERENCED, NEXT], "previous_response_id": "resp_1"}, "input", "invalid_value"),
         ({"store": False, "previous_response_id": "resp_1"}, "previous_response_id", "unsupported_parameter"),
         ({"store": False, "conversation": "cnv_1"}, "conversation", "unsupported_parameter"),
         ({"model": "scout:once", "conversation": "cnv_1"}, "conversation", "unsupported_parameter"),

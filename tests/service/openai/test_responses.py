@@ -101,6 +101,21 @@ async def test_a_response_follows_the_previous_one(openai: AsyncOpenAI, agent: s
     assert len(await messages_of(user, conversation_of(first))) == 4
 
 
+async def test_messages_before_the_next_one_are_refused_after_a_previous_response(
+    openai: AsyncOpenAI, agent: str, user: Client
+):
+    first = await openai.responses.create(model=agent, input="I live in Kiel.")
+    history: Any = [
+        {"role": "user", "content": "My number is 7."},
+        {"role": "assistant", "content": "Noted."},
+        {"role": "user", "content": "What is my number?"},
+    ]
+    with pytest.raises(BadRequestError) as refused:
+        await openai.responses.create(model=agent, input=history, previous_response_id=first.id)
+    assert refused.value.param == "input"
+    assert await count_of(user, agent) == 2
+
+
 async def test_the_previous_response_may_be_named_by_its_conversation(openai: AsyncOpenAI, agent: str, user: Client):
     """As Microsoft's Agent Framework does with a conversation whose id is not one of OpenAI's."""
     first = await openai.responses.create(model=agent, input="I live in Kiel.")
