@@ -27,7 +27,7 @@ from routes.http.addresses import Network
 from routes.http.answers import identify
 from routes.http.background import BackgroundTasks
 from routes.http.connections import Connections
-from routes.http.cors import Cors
+from routes.http.cors import VARIES, Cors
 from routes.http.errors import ErrorHandler
 from routes.http.exchange import Exchange
 from routes.http.internal_auth import InternalAuth
@@ -117,6 +117,7 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
         public_url,
         takes_cookie=options.console_enabled,
     )
+    app.ctx.varies = VARIES if options.cors_origins else ""
     if options.cors_origins:
         cors = Cors(options.cors_origins, (bus_path, *CORS_PATHS))
         untyped: Any = app

@@ -80,12 +80,15 @@ class HttpAnswer(Struct):
             return HTTPResponse(self.body, self.status, self.headers, self.media_type)
         return JsonAnswer(self.body, self.status, self.headers)
 
-    def wire(self) -> bytes:
-        """Return its HTTP/1.1 bytes, for a connection that stays open and without the `rest`."""
+    def wire(self, more: str = "") -> bytes:
+        """Return its HTTP/1.1 bytes, for a connection that stays open and without the `rest`; `more` are header lines.
+
+        Each of these begins with a line end.
+        """
         length = len(self.body) + sum(map(len, self.rest)) if self.rest else len(self.body)
         rest = "".join([f"\r\n{name}: {value}" for name, value in self.headers.items()])
         kind = self.media_type
-        head = f"HTTP/1.1 {_status_lines[self.status]}\r\ncontent-type: {kind}{rest}\r\ncontent-length: {length}"
+        head = f"HTTP/1.1 {_status_lines[self.status]}\r\ncontent-type: {kind}{rest}{more}\r\ncontent-length: {length}"
         return f"{head}\r\ndate: {http_date()}\r\nconnection: keep-alive\r\n\r\n".encode("ascii") + self.body
 
 

@@ -28,6 +28,9 @@ EXPOSED = (
 )
 """The headers of answers that pages may read beside those that every page may."""
 
+VARIES = "\r\nvary: Origin"
+"""The header line of an answer to a request without an origin (the fast path)."""
+
 _names = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:[ \t]*,[ \t]*[!#$%&'*+.^_`|~0-9A-Za-z-]+)*")
 
 

@@ -57,6 +57,7 @@ class FastPath(_Connection):
         "_routes",
         "_serving",
         "_slow_reader",
+        "_varies",
         "_work",
         "fresh",
     )
@@ -67,6 +68,7 @@ class FastPath(_Connection):
         self._bus: CommandBus = self.app.ctx.bus
         self._routes: FastRoutes = self.app.ctx.fast_routes
         self._work: BackgroundTasks = self.app.ctx.work
+        self._varies: str = self.app.ctx.varies  # all paths served here are of those that pages may call
         self._connections: Connections = self.app.ctx.connections
         self._caller: str | None = None  # the caller that the connection is counted for
         self._serving: Coroutine[Any, Any, HttpAnswer | None] | None = None
@@ -206,7 +208,7 @@ class FastPath(_Connection):
         if self._gone:
             self._done()
             return
-        self.transport.write(answer.wire())
+        self.transport.write(answer.wire(self._varies))
         if answer.rest:
             self._http.stage = Stage.HANDLER
             self._write_on(iter(answer.rest))

@@ -62,6 +62,21 @@ async def test_other_origins_and_other_paths_are_told_nothing(client: Client, pa
     assert (await client.request("OPTIONS", path, headers=preflight(origin))).http in (404, 405)
 
 
+async def test_answers_to_requests_without_an_origin_vary_by_it_too(client: Client, unique: str):
+    user = await client.register(f"{unique}-user")
+    await user.agent(f"{unique}-agent")
+    said = {"model": f"{unique}-agent", "messages": [{"role": "user", "content": "say:Hi"}]}
+    for answer in (
+        (await user.command("US_Read")).ok(),
+        (await user.as_user().command("US_Read")).refused(2000, 401),
+        await user.request("POST", "/v1/chat/completions", json=said),
+        await user.request("GET", "/v1/models"),
+    ):
+        assert answer.headers["Vary"] == "Origin"
+        assert ALLOWED not in answer.headers
+    assert "Vary" not in (await user.request("GET", "/api/keys")).headers
+
+
 async def test_answers_of_the_bus_may_be_read_by_a_named_page(client: Client, unique: str):
     user = await client.register(f"{unique}-user")
     await user.agent(f"{unique}-agent")
