@@ -64,7 +64,7 @@ HTTP_JSON = Door(
     media_type=media_type_of,
     media_types=(JSON, A2A_JSON),
 )
-JSON_RPC = Door(_rpc_refused, _rpc_stream_error, ref("A2ARpcError"), GO_ON)
+JSON_RPC = Door(_rpc_refused, _rpc_stream_error, ref("A2ARpcError"), GO_ON, names_request=True)
 
 
 def event(value: Any, name: str = "") -> bytes:

@@ -38,6 +38,8 @@ class Door:
         prefix: the path below which unknown routes are refused by this door, without a final slash; empty for none.
         refused: told of the refusal of an authenticated request before it is answered, with the time of the request's
             arrival in ms since the epoch.
+        names_request: whether an error names the request by its body, which is then received for the refusal of an
+            authenticated request that came before it.
         media_type: returns the media type of refusals from the request's headers; None leaves it to `refusal`.
         media_types: the media types of its answers, for the OpenAPI document.
         error_headers: returns the names of the headers that its errors of an HTTP status have of their own, for the
@@ -50,6 +52,7 @@ class Door:
     go_on: str
     prefix: str = ""
     refused: Callable[[Call, Received, ServiceError, int], Coroutine[Any, Any, None]] | None = None
+    names_request: bool = False
     media_type: Callable[[Callable[[str], str | None]], str] | None = None
     media_types: tuple[str, ...] = (JSON,)
     error_headers: Callable[[int], tuple[str, ...]] = _no_headers

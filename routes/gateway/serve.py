@@ -278,9 +278,10 @@ def _last_piece(error: ServiceError, stream: AnswerStream, door: Door | None, bo
 async def _refused(door: Door | None, arrival: Arrival, at: int, call: Call, error: ServiceError) -> HttpAnswer:
     if door is None:
         return error_answer(call.request_id, error, caller_headers(call))
-    if door.refused is not None and call.caller is not None:
+    if (door.refused is not None or door.names_request) and call.caller is not None:
         with suppress(Exception):  # a body that does not arrive can't be told
             arrival.body = arrival.body or await arrival.receive()
+    if door.refused is not None and call.caller is not None:
         await door.refused(call, Received(arrival.whole_header, arrival.args(), arrival.body), error, at)
     media_type = door.media_type and door.media_type(arrival.whole_header)
     return refused_by(door, call.request_id, error, arrival.body, caller_headers(call), media_type)

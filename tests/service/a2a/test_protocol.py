@@ -229,6 +229,7 @@ async def test_the_quota_holds_in_both_bindings(user: Client, unique: str):
     answers = [await raw.rpc("SendMessage", message()) for _ in range(8)]
     refused = answers[-1]
     assert (refused.http, reason(refused)) == (429, "QUOTA_EXCEEDED")
+    assert refused.body["id"] == answers[0].body["id"] is not None
     assert refused.headers["Retry-After"]
     refused = await raw.rest("POST", "/message:stream", message())
     assert (refused.http, refused.body["error"]["status"]) == (429, "RESOURCE_EXHAUSTED")
