@@ -11,7 +11,7 @@ from parley_client import AsyncParley, ChatDelta, ChatDone, GatewayError, NoConn
 from tests.support.client_world import PASSWORD
 from tests.support.command_line import CommandLine
 from tests.support.gateway import GatewayProcess
-from tests.support.provider import Answer, chunk, providing, says, stalls
+from tests.support.provider import Answer, chunk, providing, says, sends, stalls
 
 
 @asynccontextmanager
@@ -103,6 +103,18 @@ async def test_a_stream_that_gave_up_on_a_cut_off_chat_goes_on_with_its_message_
     assert (first.text, first.anew) == ("Two.", True)
     assert isinstance(last, ChatDone)
     assert said == [("user", "How many?"), ("agent", "Two.")]
+
+
+async def test_an_error_after_a_part_of_a_reply_stands_on_a_line_of_its_own(tmp_path: Path) -> None:
+    async with modelled(tmp_path, sends(chunk(content="One "))) as gateway:
+        parley = CommandLine(tmp_path, gateway.base)
+        async with client_of(gateway):
+            assert (await parley("login", "lovelace")).status == 0
+            chat = await parley("chat", "scout", "How many?")
+    assert (chat.status, chat.out) == (15, "One \n")
+    said, advice = chat.err.splitlines()
+    assert said.startswith("5001: ")
+    assert advice.endswith("said again it stands there twice.")
 
 
 @pytest.mark.soak

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import parley_client
-from parley_client import EntityError
+from parley_client import EntityError, GatewayError, ParleyError
 from parley_client.cli.context import client
 from parley_client.cli.output import AsJson, after_ctrl_c, ask, print_json, tell, visible
 
@@ -21,6 +21,9 @@ LONGEST_TEXT = 32_000
 CUT_FROM = 4_095
 """Bytes of a line that a terminal hands on by itself, without a word about the rest of a longer one."""
 TOO_LONG = f"Lines of {CUT_FROM:,} bytes and more can't be sent from here; use a pipe, or end parts with a backslash."
+KEPT = (
+    "Here each text has a key of its own: your message stays in the conversation, and said again it stands there twice."
+)
 DESCRIPTION = "Made by parley chat"
 
 
@@ -72,9 +75,17 @@ def _find_or_create(parley: "Parley", agent: str, profile: str | None, *, create
 
 def _say(parley: "Parley", agent: str, text: str, conversation: str | None, as_json: bool) -> None:
     stream = parley.agents.stream_chat(text, agent=agent, conversation=conversation)
+    line_is_open = False
     try:
         for event in stream:
             _show(event, as_json)
+            line_is_open = not as_json and isinstance(event, parley_client.ChatDelta)
+    except ParleyError as error:
+        if line_is_open:
+            typer.echo()
+        if isinstance(error, GatewayError) and stream.run is not None:
+            error.add_note(KEPT)
+        raise
     except KeyboardInterrupt:
         if not as_json and not (sys.stdout.isatty() and sys.stderr.isatty()):
             typer.echo()
