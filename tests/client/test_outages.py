@@ -11,7 +11,7 @@ from parley_client import AsyncParley, ChatDelta, ChatDone, GatewayError, NoConn
 from tests.support.client_world import PASSWORD
 from tests.support.command_line import CommandLine
 from tests.support.gateway import GatewayProcess
-from tests.support.provider import Answer, chunk, providing, says, sends, stalls
+from tests.support.provider import Answer, chunk, providing, refuses, says, sends, stalls
 
 
 @asynccontextmanager
@@ -103,6 +103,17 @@ async def test_a_stream_that_gave_up_on_a_cut_off_chat_goes_on_with_its_message_
     assert (first.text, first.anew) == ("Two.", True)
     assert isinstance(last, ChatDone)
     assert said == [("user", "How many?"), ("agent", "Two.")]
+
+
+async def test_a_message_that_is_kept_has_its_run_also_where_nothing_was_streamed(tmp_path: Path) -> None:
+    async with modelled(tmp_path, refuses(400), says("Two.")) as gateway, client_of(gateway) as client:
+        stream = client.agents.stream_chat("How many?", agent="scout")
+        with pytest.raises(GatewayError, match="5001"):
+            await anext(aiter(stream))
+        assert stream.run is not None
+        assert (await client.runs.read(stream.run)).state == "failed"
+        assert [made.text async for made in stream if isinstance(made, ChatDelta)] == ["Two."]
+        assert [message.content async for message in client.agents.history("scout")] == ["How many?", "Two."]
 
 
 async def test_an_error_after_a_part_of_a_reply_stands_on_a_line_of_its_own(tmp_path: Path) -> None:

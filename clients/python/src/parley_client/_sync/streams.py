@@ -63,6 +63,8 @@ class ChatStream:
                             return
             except (httpx2.HTTPError, Passing) as raised:
                 trouble = raised
+                if isinstance(raised, Passing):  # a refusal, of a message that is kept
+                    self.run = raised.response.headers.get("X-Run-Id") or self.run
             tries = 1 if self._length > before else tries + 1
             reached |= may_be_done(trouble)
             self._transport.pause(call, tries, trouble, reached=reached)
