@@ -1,5 +1,10 @@
-"""Idempotency records: the first answers to requests with an Idempotency-Key, sealed."""
+"""Idempotency records: the first answers to requests with an Idempotency-Key, sealed.
 
+Triggers redact an answer when an agent, domain, zone or bank that `show` noted for it is destroyed, in whichever way.
+"""
+
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from persistence.quotes import NOTED_IN, Talk
@@ -57,9 +62,12 @@ def begin(
     return Write(f"{_PUT} AND ({mine}))", params, rows=1)
 
 
-def forget_quotes(credential_id: str, key_hash: bytes) -> Write:
-    """Remove the notes of the quotes in a key's previous answer."""
-    return Write("DELETE FROM kept_quotes WHERE credential_id = ? AND key_hash = ?", (credential_id, key_hash))
+def forget_notes(credential_id: str, key_hash: bytes) -> tuple[Write, ...]:
+    """Remove the notes of what a key's previous answer quoted and showed."""
+    return tuple(
+        Write(f"DELETE FROM {notes} WHERE credential_id = ? AND key_hash = ?", (credential_id, key_hash))
+        for notes in ("kept_quotes", "kept_subjects")
+    )
 
 
 def delete_older(before: int) -> Write:
@@ -115,4 +123,26 @@ def redact_if_censored(memory: int, credential_id: str, key_hash: bytes) -> Writ
         "UPDATE kept_answers SET answer = NULL WHERE credential_id = ? AND key_hash = ?"
         " AND EXISTS (SELECT 1 FROM memories WHERE place = ? AND censored = 1)",
         (credential_id, key_hash, memory),
+    )
+
+
+def show(subjects: Sequence[str], credential_id: str, key_hash: bytes) -> Write:
+    """Note that the answer of a key has texts of these agents, domains, zones or banks."""
+    return Write(
+        "INSERT INTO kept_subjects (subject, credential_id, key_hash)"
+        " SELECT value, ?2, ?3 FROM @list_text(?1) AS shown WHERE true ON CONFLICT DO NOTHING",
+        (json.dumps(subjects), credential_id, key_hash),
+    )
+
+
+def redact_if_destroyed(credential_id: str, key_hash: bytes) -> Write:
+    """Redact the answer of a key if something that it shows was destroyed while the answer was made."""
+    live = " UNION ALL ".join(
+        f"SELECT 1 FROM {table} WHERE id = subject{condition}"
+        for table, condition in (("agents", " AND destroyed_at IS NULL"), ("domains", ""), ("zones", ""), ("banks", ""))
+    )
+    return Write(
+        "UPDATE kept_answers SET answer = NULL WHERE credential_id = ?1 AND key_hash = ?2 AND EXISTS (SELECT 1"
+        f" FROM kept_subjects WHERE credential_id = ?1 AND key_hash = ?2 AND NOT EXISTS ({live}))",
+        (credential_id, key_hash),
     )

@@ -24,7 +24,8 @@ class Answer(Struct):
     """The answer of a command: records in `profile`, the rest in `content`, and a cursor if there is another page.
 
     `quoted` are the positions of the memories whose texts stand in an answer that may be kept for its Idempotency-Key,
-    and `conversation_number` is that of the private conversation whose messages or title stand in it.
+    `conversation_number` is that of the private conversation whose messages or title stand in it, and `shows` are the
+    ids of the agents, domains, zones and banks of which texts do.
     """
 
     profile: Sequence[dict[str, Any]] = ()
@@ -32,6 +33,7 @@ class Answer(Struct):
     next: str | None = None
     quoted: tuple[int, ...] = ()
     conversation_number: int | None = None
+    shows: tuple[str, ...] = ()
 
 
 class Elsewhere(BaseException):

@@ -25,7 +25,7 @@ from actors.sessions.scopes import listed_ids
 from actors.users.messages import USER, CreateAgent, OnRoster
 from actors.wire import Record
 from persistence import agents, banks, domains, offers, own_conversations
-from persistence.agents import AgentChanges
+from persistence.agents import AgentChanges, AgentRow
 from persistence.users import name_key
 
 LISTED_BANKS = 1_000
@@ -42,7 +42,16 @@ async def create(call: Call) -> Answer:
         profile=call.vx.profile,
         access=call.vx.access or "agent",
     )
-    return await call.carry_out(USER, call.user.user_id, message, lambda agent: Answer(profile=[agent_record(agent)]))
+    return await call.carry_out(USER, call.user.user_id, message, _created)
+
+
+def _created(agent: AgentRow) -> Answer:
+    return Answer(profile=[agent_record(agent)], shows=(agent.id,))
+
+
+def shown(view: AgentView) -> Answer:
+    """Answer an agent's record."""
+    return Answer(profile=[view.record], shows=(view.row.id,))
 
 
 async def read(call: Call) -> Answer:
@@ -96,6 +105,7 @@ async def list_agents(call: Call) -> Answer:
     rows = await call.core.store.fetch(query)
     return Answer(
         profile=[agent_record(row) for row in rows[:limit]],
+        shows=tuple([row.id for row in rows[:limit]]),
         next=next_cursor(call, name_key(rows[limit - 1].name)) if len(rows) > limit else None,
     )
 
@@ -114,11 +124,11 @@ async def select(call: Call) -> Answer:
     if not own and not await call.ask(USER, call.user.user_id, OnRoster(agent.id)):
         raise NotPermitted(f"{agent.name} is not on your roster; add it with AP_Add first.")
     if call.agent_id == agent.id:
-        return Answer(profile=[view.record])
+        return shown(view)
 
     def selected(_: None) -> Answer:
         call.agent_id = agent.id
-        return Answer(profile=[view.record])
+        return shown(view)
 
     user = call.user
     return await call.carry_out(user.kind, user.credential_id, SelectAgent(agent.id), selected, repeatable=True)
@@ -136,9 +146,7 @@ async def log_off(call: Call) -> Answer:
 
 async def _set_online(call: Call, *, online: bool) -> Answer:
     target = await target_agent(call)
-    return await call.carry_out(
-        AGENT, target.row.id, SetOnline(call.user.user_id, online), lambda view: Answer(profile=[view.record])
-    )
+    return await call.carry_out(AGENT, target.row.id, SetOnline(call.user.user_id, online), shown)
 
 
 async def update(call: Call) -> Answer:
@@ -163,7 +171,7 @@ async def _change(call: Call) -> Answer:
 
     def changed(view: AgentView) -> Answer:
         call.saw_agent(view.row.id, view.row.name)
-        return Answer(profile=[view.record])
+        return shown(view)
 
     return await call.carry_out(AGENT, target.row.id, UpdateAgent(call.user.user_id, changes), changed)
 

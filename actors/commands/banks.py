@@ -31,7 +31,7 @@ from actors.errors import MissingField, NotFound
 from actors.sessions.scopes import listed_ids
 from actors.users.messages import USER, CreateBank
 from persistence import banks, offers
-from persistence.banks import BankChanges
+from persistence.banks import BankChanges, BankRow
 from persistence.users import name_key
 
 # banks
@@ -46,7 +46,7 @@ async def create(call: Call) -> Answer:
         raise MissingField("missing name field: send a text as `vx.name` or `target.bank`.")
     agent = await own_target_agent(call)
     message = CreateBank(require_name(name), call.vx.description, call.vx.access or "agent", agent.row.id)
-    return await call.carry_out(USER, call.user.user_id, message, lambda bank: Answer(profile=[bank_record(bank)]))
+    return await call.carry_out(USER, call.user.user_id, message, _shown)
 
 
 async def update(call: Call) -> Answer:
@@ -56,11 +56,15 @@ async def update(call: Call) -> Answer:
     if name_key(name) != name_key(view.row.name):
         await require_name_in_plan(call, name, no_such_bank)
     changes = BankChanges(name, call.vx.description, call.vx.access)
-    return await call.carry_out(BANK, view.row.id, UpdateBank(viewer, changes), _bank_answer)
+    return await call.carry_out(BANK, view.row.id, UpdateBank(viewer, changes), _shown_anew)
 
 
-def _bank_answer(view: BankView) -> Answer:
-    return Answer(profile=[bank_record(view.row)])
+def _shown(row: BankRow) -> Answer:
+    return Answer(profile=[bank_record(row)], shows=(row.id,))
+
+
+def _shown_anew(view: BankView) -> Answer:
+    return _shown(view.row)
 
 
 async def destroy(call: Call) -> Answer:
@@ -108,6 +112,7 @@ async def _attachments(call: Call, view: BankView, after: str, agent: str | None
     return Answer(
         profile=[bank_record(view.row)],
         content=[attachment_record(row) for row in rows[:limit]],
+        shows=(view.row.id,),
         next=next_cursor(call, offers.position_of(rows[limit - 1])) if len(rows) > limit else None,
     )
 
@@ -150,6 +155,7 @@ def _accepted(accepted: Accepted) -> Answer:
     return Answer(
         profile=[bank_record(accepted.view.row)],
         content=[attachment_record(accepted.attachment)],
+        shows=(accepted.view.row.id,),
     )
 
 
@@ -157,7 +163,7 @@ async def unload(call: Call) -> Answer:
     """MB_Unload: detach an agent, or decline or withdraw an offer."""
     view, viewer = await target_bank(call, answers=True)
     agent_id, owner_id, _ = await target_agent_of(call, view, withdraws=True)
-    return await call.carry_out(BANK, view.row.id, Detach(viewer, agent_id, owner_id), _bank_answer)
+    return await call.carry_out(BANK, view.row.id, Detach(viewer, agent_id, owner_id), _shown_anew)
 
 
 COMMANDS = (

@@ -7,40 +7,41 @@ from typing import Any
 
 import orjson
 
-from actors.calls.call import Call
+from actors.calls.call import Answer, Call
 from actors.calls.request import parse
 from actors.commands import agents, memories
 from actors.errors import InvalidField, ServiceError
 from actors.tools.tool import Tool, ToolResult, text_result
 
-Run = Callable[[Call, dict[str, Any]], Awaitable[tuple[Any, tuple[int, ...]]]]
-"""Returns the value of an answer, and the positions of the memories that it quotes."""
+Run = Callable[[Call, dict[str, Any]], Awaitable[tuple[Any, Answer]]]
+"""Returns the value of a tool's answer, and the answer of the command behind it."""
 
 
-async def _recall(call: Call, arguments: dict[str, Any]) -> tuple[Any, tuple[int, ...]]:
+async def _recall(call: Call, arguments: dict[str, Any]) -> tuple[Any, Answer]:
     page = {"limit": arguments["limit"]} if "limit" in arguments else None
     bank, query = _text(arguments, "bank"), _text(arguments, "query")
     call.service = "MB_Recall"
     call.says(parse({"target": {"bank": bank}, "content": query, "page": page}))
     answer = await memories.recall_memories(call)
-    return answer.content, answer.quoted
+    return answer.content, answer
 
 
-async def _list_agents(call: Call, arguments: dict[str, Any]) -> tuple[Any, tuple[int, ...]]:
+async def _list_agents(call: Call, arguments: dict[str, Any]) -> tuple[Any, Answer]:
     prefix = _text(arguments, "prefix") if "prefix" in arguments else None
     call.service = "AP_List"
     call.says(parse({"target": {"agent": prefix}, "page": {"limit": 200}}))
-    return (await agents.list_agents(call)).profile, ()
+    answer = await agents.list_agents(call)
+    return answer.profile, answer
 
 
-async def _current_time(call: Call, arguments: dict[str, Any]) -> tuple[Any, tuple[int, ...]]:
+async def _current_time(call: Call, arguments: dict[str, Any]) -> tuple[Any, Answer]:
     name = _text(arguments, "timezone") if "timezone" in arguments else "UTC"
     try:
         zone = zoneinfo.ZoneInfo(name)
     except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
         raise InvalidField(f"Invalid value of timezone: there is no IANA time zone {name!r}.") from None
     now = datetime.fromtimestamp(call.core.clock() / 1000, zone)
-    return {"time": now.isoformat(timespec="milliseconds"), "timezone": name}, ()
+    return {"time": now.isoformat(timespec="milliseconds"), "timezone": name}, Answer()
 
 
 def _text(arguments: dict[str, Any], name: str) -> str:
@@ -100,9 +101,10 @@ async def run(call: Call, tool: str, arguments: dict[str, Any]) -> ToolResult | 
     if tool not in _TOOLS:
         return None
     try:
-        value, quoted = await _TOOLS[tool][1](call, arguments)
+        value, answer = await _TOOLS[tool][1](call, arguments)
     except ServiceError as error:
         if error.http_code >= 500:
             raise
         return text_result(error.note, is_error=True)
-    return ToolResult([{"type": "text", "text": orjson.dumps(value).decode()}], quoted=quoted)
+    text = orjson.dumps(value).decode()
+    return ToolResult([{"type": "text", "text": text}], quoted=answer.quoted, shows=answer.shows)

@@ -183,11 +183,12 @@ async def _say(call: Call, spoken_to: AgentView | None) -> Answer:
     def answered(said: Said) -> Answer:
         nonlocal unsent
         if said.reply is None:
-            return Answer(content=[message_record(said.message, place.zone)])
+            return Answer(content=[message_record(said.message, place.zone)], shows=(place.zone_id,))
         unsent = "" if said.streamed else said.reply.content
         return Answer(
             content=[message_record(said.message, place.zone), message_record(said.reply, place.zone)],
             quoted=quoted_positions(said.reply, message.memories[0]),
+            shows=(place.zone_id,),
         )
 
     answer = await call.carry_out(DOMAIN, place.domain_id, message, answered, timeout=CHAT_TIMEOUT_S)

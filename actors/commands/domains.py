@@ -34,7 +34,11 @@ async def create(call: Call) -> Answer:
         profile=call.vx.profile,
         access=call.vx.access or "agent",
     )
-    return await call.carry_out(USER, call.user.user_id, message, lambda row: Answer(profile=[domain_record(row)]))
+    return await call.carry_out(USER, call.user.user_id, message, _shown)
+
+
+def _shown(row: DomainRow) -> Answer:
+    return Answer(profile=[domain_record(row)], shows=(row.id,))
 
 
 async def read(call: Call) -> Answer:
@@ -74,7 +78,7 @@ async def update(call: Call) -> Answer:
 
     def changed(row: DomainRow) -> Answer:
         call.saw_domain(row.id, row.name)
-        return Answer(profile=[domain_record(replace(row, founder=founder))])
+        return _shown(replace(row, founder=founder))
 
     return await call.carry_out(DOMAIN, view.row.id, UpdateDomain(view.viewer, changes), changed)
 
@@ -98,8 +102,8 @@ async def select(call: Call) -> Answer:
     view = await target_domain(call)
     if not view.is_member:
         raise no_member(view.row)
-    record = domain_record(await _current(call, view.row))
-    return await select_zone(call, view.row.id, view.lobby.id, Answer(profile=[record]))
+    answer = _shown(await _current(call, view.row))
+    return await select_zone(call, view.row.id, view.lobby.id, answer)
 
 
 async def select_zone(call: Call, domain_id: str, zone_id: str, answer: Answer) -> Answer:

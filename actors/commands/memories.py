@@ -93,6 +93,7 @@ def _loaded(loaded: Loaded) -> Answer:
         profile=[bank_record(loaded.view.row)],
         content=[memory_record(memory) for memory in loaded.memories],
         quoted=tuple(memory.position for memory in loaded.memories),
+        shows=(loaded.view.row.id,),
     )
 
 
@@ -119,6 +120,7 @@ async def recall_memories(call: Call) -> Answer:
         profile=[bank_record(recalled.row)],
         content=[recalled_record(found) for found in recalled.found],
         quoted=tuple([found.memory.position for found in recalled.found]),
+        shows=(recalled.row.id,),
     )
 
 
@@ -150,7 +152,8 @@ async def censor(call: Call) -> Answer:
 
 
 def _removed(removed: Removed) -> Answer:
-    return Answer(profile=[bank_record(removed.view.row)], content=[{"memories": removed.memories}])
+    row = removed.view.row
+    return Answer(profile=[bank_record(row)], content=[{"memories": removed.memories}], shows=(row.id,))
 
 
 def _require_choice(call: Call) -> None:

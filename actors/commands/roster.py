@@ -3,7 +3,7 @@
 from actors.agents.messages import no_such_agent
 from actors.calls.call import Answer, Call
 from actors.calls.targets import is_meant, target_agent
-from actors.commands.agents import unselect
+from actors.commands.agents import shown, unselect
 from actors.commands.command import AGENT_MEMBERS, Command, ToolDescription
 from actors.errors import StateConflict
 from actors.users.messages import USER, AddToRoster, OnRoster, RemoveFromRoster
@@ -13,7 +13,7 @@ from persistence import agents
 async def add(call: Call) -> Answer:
     """AP_Add: put another's agent on the caller's roster."""
     view = await target_agent(call)
-    answer = Answer(profile=[view.record])
+    answer = shown(view)
     if view.row.owner_id == call.user.user_id:
         return answer
     return await call.carry_out(USER, call.user.user_id, AddToRoster(view.row.id), lambda _: answer, repeatable=True)

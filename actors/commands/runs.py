@@ -167,6 +167,7 @@ class _Cancelled(NamedTuple):
     nothing: None
     quoted: tuple[int, ...] = ()
     conversation_number: int | None = None
+    shows: tuple[str, ...] = ()
 
 
 def _hear(call: Call, run: Run, after: int, wait_s: float) -> Coroutine[Any, Any, RunHeard]:

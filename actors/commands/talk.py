@@ -102,6 +102,7 @@ class Talked(Struct, frozen=True):
     outcome: Reply | None = None
     quoted: tuple[int, ...] = ()
     replayed: bool = False
+    shows: tuple[str, ...] = ()
 
     @property
     def conversation_number(self) -> int | None:
@@ -342,6 +343,7 @@ class _NotSent(Struct, frozen=True):
     reason: MemoriesNeeded | RanBefore
     quoted: tuple[int, ...] = ()
     conversation_number: int | None = None
+    shows: tuple[str, ...] = ()
 
 
 def _talked(sent: ChatSent, memories: tuple[Memory, ...]) -> Talked:

@@ -37,11 +37,12 @@ async def create(call: Call) -> Answer:
     view = await target_domain(call)
     await require_name_in_plan(call, name, ended)
     return await call.carry_out(
-        DOMAIN,
-        view.row.id,
-        CreateZone(view.viewer, name),
-        lambda zone: Answer(profile=[zone_record(zone, view.row.name)]),
+        DOMAIN, view.row.id, CreateZone(view.viewer, name), lambda zone: _shown(zone, view.row.name)
     )
+
+
+def _shown(zone: ZoneRow, domain: str) -> Answer:
+    return Answer(profile=[zone_record(zone, domain)], shows=(zone.id,))
 
 
 async def list_zones(call: Call) -> Answer:
@@ -85,7 +86,7 @@ async def select(call: Call) -> Answer:
     view, zone = await target_zone(call)
     if not view.is_member:
         raise no_member(view.row)
-    return await select_zone(call, view.row.id, zone.id, Answer(profile=[zone_record(zone, view.row.name)]))
+    return await select_zone(call, view.row.id, zone.id, _shown(zone, view.row.name))
 
 
 async def destroy(call: Call) -> Answer:

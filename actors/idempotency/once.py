@@ -166,7 +166,7 @@ class Idempotency:
             await execution.prepare()
             rendered = execution.render(answer)
         if not receipt.waived:
-            await self._settle(receipt.rest(0, rendered, answer.quoted, answer.conversation_number))
+            await self._settle(receipt.rest(0, rendered, answer))
         return Done(rendered)
 
     async def _row_of(self, key: IdempotencyKey) -> IdempotencyRow | None:

@@ -38,6 +38,11 @@ class Quoting(Protocol):
         """The number of the private conversation of which it contains messages or the title."""
         ...
 
+    @property
+    def shows(self) -> tuple[str, ...]:
+        """The ids of the agents, domains, zones and banks of which it contains texts."""
+        ...
+
 
 class Rendered(NamedTuple):
     """An answer as sent: HTTP status and body."""
@@ -74,23 +79,36 @@ class IdempotencyKey:
     def _purpose(self) -> str:
         return f"answer {self.credential_id} {self.digest.hex()}"
 
-    def keep(self, rendered: Rendered, quoted: tuple[int, ...] = (), conversation: int | None = None) -> list[Write]:
-        """Make the rows of an answer and of its quotes; the store refuses them if the key has an answer already."""
-        answer, now = self.sealer.seal(rendered.body, self._purpose), self.clock()
-        row = IdempotencyRow(self.stored_fingerprint, rendered.status, answer, None, conversation)
-        return [
-            idempotency_records.forget_quotes(self.credential_id, self.digest),
-            idempotency_records.keep(self.credential_id, self.digest, self.user_id, now, now - KEPT_MS, row),
-            *(
-                note(memory, self.credential_id, self.digest)
-                for memory in quoted
-                for note in (idempotency_records.quote, idempotency_records.redact_if_censored)
-            ),
-        ]
+    def keep(self, rendered: Rendered, answer: Quoting | None = None) -> list[Write]:
+        """Make the rows of an answer, and of what it quotes and shows, unless it is an error.
 
-    def redact_if_erased(self, conversation: int) -> Write:
-        """Make the write that redacts the answer if a conversation is gone by now."""
-        return idempotency_records.redact_if_erased(conversation, self.credential_id, self.digest)
+        The store refuses them if the key has an answer already.
+        """
+        sealed, now = self.sealer.seal(rendered.body, self._purpose), self.clock()
+        conversation = None if answer is None else answer.conversation_number
+        row = IdempotencyRow(self.stored_fingerprint, rendered.status, sealed, None, conversation)
+        writes = [
+            *idempotency_records.forget_notes(self.credential_id, self.digest),
+            idempotency_records.keep(self.credential_id, self.digest, self.user_id, now, now - KEPT_MS, row),
+        ]
+        if answer is not None:
+            writes += [
+                note(memory, self.credential_id, self.digest)
+                for memory in answer.quoted
+                for note in (idempotency_records.quote, idempotency_records.redact_if_censored)
+            ]
+            if answer.shows:
+                writes.append(idempotency_records.show(answer.shows, self.credential_id, self.digest))
+        return writes
+
+    def redact_if_gone(self, answer: Quoting) -> list[Write]:
+        """Make the writes that redact the answer if a conversation or anything else that it shows is gone by now."""
+        number, writes = answer.conversation_number, list[Write]()
+        if number is not None:
+            writes.append(idempotency_records.redact_if_erased(number, self.credential_id, self.digest))
+        if answer.shows:
+            writes.append(idempotency_records.redact_if_destroyed(self.credential_id, self.digest))
+        return writes
 
     def begin(self, message_id: str) -> Write:
         """Make the row of a chat whose message awaits its reply; the store refuses it if another execution began."""
@@ -136,7 +154,7 @@ class Receipt:
         writes = [] if self._audit is None else [self._audit(0)]
         if self._key is not None and self._render is not None and not self.repeatable:
             self.rendered = self._render(self.answer)
-            writes += self._key.keep(self.rendered, self.answer.quoted, self.answer.conversation_number)
+            writes += self._key.keep(self.rendered, self.answer)
         return writes
 
     def begin(self, message_id: str) -> list[Write]:
@@ -154,17 +172,11 @@ class Receipt:
         self.written = False
         self.answer = self.rendered = None
 
-    def rest(
-        self,
-        internal_code: int,
-        rendered: Rendered | None,
-        quoted: tuple[int, ...] = (),
-        conversation: int | None = None,
-    ) -> list[Write]:
-        """Make the rows still missing after the command; `rendered`, if given, is the answer to store."""
+    def rest(self, internal_code: int, rendered: Rendered | None, answer: Quoting | None = None) -> list[Write]:
+        """Make the rows still missing after the command; `rendered`, of `answer` or an error, is stored if given."""
         writes = [] if self._audit is None or self.written else [self._audit(internal_code)]
         if self._key is not None and rendered is not None and self.rendered is None:
-            writes += self._key.keep(rendered, quoted, conversation)
-            if conversation is not None:
-                writes.append(self._key.redact_if_erased(conversation))
+            writes += self._key.keep(rendered, answer)
+            if answer is not None:
+                writes += self._key.redact_if_gone(answer)
         return writes

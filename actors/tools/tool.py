@@ -21,6 +21,8 @@ class ToolResult:
     is_error: bool = False
     quoted: tuple[int, ...] = ()
     """The positions of memories whose texts it contains (see `actors/idempotency/records.py`)."""
+    shows: tuple[str, ...] = ()
+    """The ids of the agents and banks whose texts it contains."""
 
     @property
     def text(self) -> str:

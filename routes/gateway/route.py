@@ -42,6 +42,8 @@ class RouteReply(Struct, frozen=True):
     """The same: its media type."""
     conversation_number: int | None = None
     """The number of the private conversation whose messages or title stand in it."""
+    shows: tuple[str, ...] = ()
+    """The ids of the agents, domains, zones and banks whose texts stand in it."""
 
 
 class RouteCall(Struct, frozen=True):

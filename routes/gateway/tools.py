@@ -78,7 +78,8 @@ async def invoke(request: RouteCall) -> RouteReply:
     """Call a tool."""
     call, body = request.call, request.body
     result = await tools.invoke(call.core, call.user.user_id, body.tool, body.arguments or {}, call.scopes)
-    return RouteReply({"content": result.content, "is_error": result.is_error}, quoted=result.quoted)
+    value = {"content": result.content, "is_error": result.is_error}
+    return RouteReply(value, quoted=result.quoted, shows=result.shows)
 
 
 async def remove(request: RouteCall) -> RouteReply:

@@ -658,7 +658,15 @@ KEPT_ANSWERS = (
     call(idempotency_records.quote_alike, "conversation", 1, 2, "ses_1", b"none"),
     *(call(censoring.quoted_by, "bnk_1", choice) for choice in CHOICES),
     call(memories.censored_among, [1, 2, 3, 9]),
-    call(idempotency_records.forget_quotes, "ses_1", KEY_2),
+    call(idempotency_records.forget_notes, "ses_1", KEY_2),
+    call(idempotency_records.show, ["agt_1", "dom_1", "zon_1", "bnk_1"], "ses_1", KEY),
+    call(idempotency_records.show, ["agt_1", "bnk_1"], "ses_1", KEY),
+    call(idempotency_records.redact_if_destroyed, "ses_1", KEY),
+    call(idempotency_records.of_key, "ses_1", KEY, 100),
+    call(idempotency_records.keep, "ses_1", b"key 4", "usr_1", 204, 203, KEPT),
+    call(idempotency_records.show, ["agt_1", "zon_none"], "ses_1", b"key 4"),
+    call(idempotency_records.redact_if_destroyed, "ses_1", b"key 4"),
+    call(idempotency_records.of_key, "ses_1", b"key 4", 100),
 )
 
 _COPIES = [
@@ -873,11 +881,16 @@ LIBRARY = (
     call(tool_servers.delete, "mcp_1"),
 )
 
+KEPT_TO_THE_END = {b"key 5": "bnk_1", b"key 6": "agt_5", b"key 7": "dom_2", b"key 8": "zon_1", b"key 9": "agt_4"}
+
 FAREWELL = (
+    *(call(idempotency_records.keep, "ses_1", key, "usr_1", 600, 0, KEPT) for key in KEPT_TO_THE_END),
+    *(call(idempotency_records.show, [id], "ses_1", key) for key, id in KEPT_TO_THE_END.items()),
     call(index_removal.clear_many, "bnk_1", "bank_id = ? AND name <> ?", ("bnk_1", "moon")),
     call(index_removal.clear_bank, "bnk_1"),
     call(banks.delete, "bnk_1"),
     call(banks.delete, "bnk_1"),
+    *(call(idempotency_records.of_key, "ses_1", key, 0) for key in KEPT_TO_THE_END),
     call(agents.destroy, "agt_5", 600),
     call(agents.destroy, "agt_5", 600),
     call(domains.delete, "dom_2"),
@@ -886,6 +899,7 @@ FAREWELL = (
     call(domains.leave_all_of, "usr_2"),
     call(domains.delete, "dom_1"),
     call(agents.destroy_all_of, "usr_2", 601),
+    *(call(idempotency_records.of_key, "ses_1", key, 0) for key in KEPT_TO_THE_END),
     call(users.delete, "usr_2"),
     call(users.delete, "usr_2"),
     call(agents.destroy_all_of, "usr_1", 602),

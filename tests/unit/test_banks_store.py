@@ -10,6 +10,7 @@ import pytest
 
 from actors.banks.loading import indexed, memory_terms
 from actors.banks.recall import recall
+from actors.calls.call import Answer
 from actors.conversations.stored import CensoredMeanwhile, censored_meanwhile
 from actors.idempotency.records import IdempotencyKey, Rendered
 from actors.retrieval import stored
@@ -164,7 +165,7 @@ async def test_an_answer_isn_t_kept_with_what_was_censored_while_it_was_made(sto
     await store.commit(Unit(memories.remove("bnk_1", Choice(name="star"))))
     for number, quoted in enumerate(((1, 2), (2, 1), (2, 3))):
         key = IdempotencyKey("ses_1", "usr_1", bytes([number]) * 32, bytes(32), Sealer(bytes(32)), lambda: 5)
-        await store.commit(Unit(tuple(key.keep(Rendered(200, b"far away"), quoted))))
+        await store.commit(Unit(tuple(key.keep(Rendered(200, b"far away"), Answer(quoted=quoted)))))
     kept = await rows(store, "SELECT status, answer IS NULL FROM kept_answers ORDER BY key_hash")
     assert kept == [(200, 1), (200, 1), (200, 0)]
 

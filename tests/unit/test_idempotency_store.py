@@ -14,7 +14,8 @@ from actors.errors import ServiceError, StateConflict
 from actors.idempotency.once import Done, Execution, Idempotency
 from actors.idempotency.records import KEPT_MS, IdempotencyKey, Receipt, Rendered
 from actors.sealing import Sealer
-from persistence import audit, users
+from persistence import agents, audit, users
+from persistence.agents import AgentRow
 from persistence.idempotency_records import IdempotencyRow, keep
 from persistence.store import Store, StoreUnavailable, Unit
 from persistence.users import UserRow
@@ -30,6 +31,7 @@ from tests.support.disk import Disk, rows, value
 
 NOW = 10 * KEPT_MS
 USER = UserRow("usr_1", "ada", None, None, "hash", "free", None, 0)
+AGENT = AgentRow("agt_1", "usr_1", "ada", "scout", "finds things out", None, "agent", True, 0, 0)
 
 
 class Node:
@@ -115,6 +117,21 @@ async def test_an_answer_kept_after_its_change_is_the_first_one_s(store: Store):
     assert {first.replayed, second.replayed} == {True, False}
     assert first.internal_code == second.internal_code == StateConflict.internal_code
     assert await value(store, "SELECT count(*) FROM kept_answers") == 1
+
+
+async def test_an_answer_is_redacted_if_what_it_shows_is_destroyed_before_it_is_kept(store: Store):
+    await store.commit(Unit((agents.insert(AGENT),)))
+    node = Node(store)
+
+    async def run(receipt: Receipt, resumes: str | None) -> Answer:
+        await store.commit(Unit(agents.destroy(AGENT.id, NOW)))
+        return Answer(content=[{"description": AGENT.description}], shows=(AGENT.id,))
+
+    execution = Execution(run, nothing, answered, failed, redacted)
+    first = await node.idempotency.once(node.key(), None, execution)
+    assert AGENT.description.encode() in first.rendered.body
+    again = await node.idempotency.once(node.key(), None, execution)
+    assert (again.rendered.body, again.replayed) == (b"redacted", True)
 
 
 async def test_an_answer_that_an_earlier_version_kept_is_found(store: Store):

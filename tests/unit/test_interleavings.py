@@ -144,6 +144,7 @@ STATE: tuple[Write, ...] = (
     search_index.begin_for_zone(301, "zon_1", "v1"),
     idempotency_records.keep("ses_1", KEY, "usr_1", 10, 0, KEPT),
     idempotency_records.quote(1, "ses_1", KEY),
+    idempotency_records.show(["agt_1", "dom_1", "zon_1", "bnk_1"], "ses_1", KEY),
     quotas.reserve("usr_1", 1, 64, 0),
     an_entry("usr_1"),
     *(endpoints.insert(endpoint, 9) for endpoint in (HOOK, SOME, OFF)),
@@ -255,6 +256,7 @@ EXCLUSIVE: Mapping[str, Sequence[Write]] = {
     "an answer is kept": (
         idempotency_records.keep("ses_1", b"2", "usr_1", NOW, 0, KEPT),
         idempotency_records.quote_alike("conversation", 1, 2, "ses_1", b"2"),
+        idempotency_records.show(["agt_1", "dom_1", "zon_1", "bnk_1"], "ses_1", b"2"),
     ),
     "messages are indexed": (
         conversations.unchanged(1, [(1, "hello")]),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.gateways.gate import ENGINES
-from tests.support.gateway import INTERNAL_SECRET, PASSWORD, Client, GatewayProcess, running
+from tests.support.gateway import INTERNAL_SECRET, PASSWORD, Answer, Client, GatewayProcess, running
 from tests.support.operator import live_actor, on_plan
 from tests.support.stored import traces
 from tests.tool_servers.catalog import (
@@ -533,6 +533,32 @@ async def test_a_kept_recall_forgets_what_was_censored(user: Client, unique: str
     repeated = await user.request("POST", "/api/mcp/tools/invoke", json=call, headers=key)
     assert (repeated.http, repeated.headers["Idempotency-Replayed"]) == (200, "true")
     assert repeated.body == {"content": [], "is_error": False}
+
+
+async def test_kept_answers_of_tools_forget_what_was_destroyed(user: Client, unique: str):
+    await install(user, "home", server="parley")
+    bank, agent = f"{unique}-bank", f"{unique}-agent"
+    await user.agent(agent, description="Looks for cheese.")
+    (await user.command("MB_Create", vx={"name": bank})).ok()
+    load = {"target": {"bank": bank}, "vx": {"name": "Moon"}, "content": "The Moon is made of cheese."}
+    (await user.command("MB_Load", **load)).ok()
+    calls: dict[str, Any] = {
+        "recall": {"tool": "home.recall", "arguments": {"bank": bank, "query": "Moon"}},
+        "list": {"tool": "home.list_agents"},
+    }
+
+    async def called(tool: str) -> Answer:
+        key = {"Idempotency-Key": tool}
+        return await user.request("POST", "/api/mcp/tools/invoke", json=calls[tool], headers=key)
+
+    for tool in calls:
+        assert "cheese" in words(await called(tool))
+    (await user.command("MB_Destroy", target={"bank": bank})).ok()
+    (await user.command("AP_Destroy", target={"agent": agent})).ok()
+    for tool in calls:
+        repeated = await called(tool)
+        assert (repeated.http, repeated.headers["Idempotency-Replayed"]) == (200, "true")
+        assert repeated.body == {"content": [], "is_error": False}
 
 
 async def test_the_audit_log_tells_of_tool_servers_without_what_was_said(caught: Client):
