@@ -58,6 +58,8 @@ def parse(source: str) -> dict[str, Value]:
         where = f" in its line {mark.line + 1}" if mark is not None else ""
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it can't be read"
         raise refused(f"the front matter is not YAML: {problem}{where}") from None
+    except (ValueError, OverflowError):  # PyYAML asks for the character of any number
+        raise _no_character() from None
     if not isinstance(value, dict):
         raise refused("the front matter is not a mapping of keys to values")
     return value
@@ -80,7 +82,7 @@ def _value(event: yaml.Event, events: Iterator[yaml.Event], depth: int) -> Value
     if getattr(event, "tag", None) is not None:
         raise refused("the front matter uses YAML tags")
     if isinstance(event, yaml.ScalarEvent):
-        return "" if event.style is None and event.value in _NULLS else event.value
+        return "" if event.style is None and event.value in _NULLS else _joined(event.value)
     if depth > MAX_DEPTH:
         raise refused("the front matter is nested too deeply")
     if isinstance(event, yaml.SequenceStartEvent):
@@ -97,3 +99,17 @@ def _value(event: yaml.Event, events: Iterator[yaml.Event], depth: int) -> Value
             raise refused(f"the front matter has the key {key[:40]!r} twice")
         mapping[key] = _value(next(events), events, depth + 1)
     return mapping
+
+
+def _joined(text: str) -> str:
+    """Join the surrogate pairs of a text, which PyYAML leaves as two escapes wrote them."""
+    try:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+    except UnicodeDecodeError:
+        raise _no_character() from None
+
+
+def _no_character() -> InvalidField:
+    return refused(
+        "the front matter has an escape, such as `\\ud800`, that is no character; write the character itself"
+    )

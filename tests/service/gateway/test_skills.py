@@ -90,6 +90,13 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     "an empty description": (skill_md('name: tool\ndescription: "  "'), "description is empty"),
     "a description of 1,025 characters": (named("tool", "d" * 1025), "longer than 1,024"),
     "a description that is a mapping": (skill_md("name: tool\ndescription: {a: b}"), "description is not a text"),
+    "half a character": (skill_md('name: tool\ndescription: "a \\ud800 b"'), "no character"),
+    "two halves in the wrong order": (skill_md('name: tool\ndescription: "\\ude00\\ud83d"'), "no character"),
+    "half a character in metadata": (skill_md('name: tool\ndescription: d\nmetadata: {a: "\\ud83d"}'), "no character"),
+    "half a character as a key": (skill_md('name: tool\ndescription: d\nmetadata: {"\\ud83d": b}'), "no character"),
+    "half a character as a tool": (skill_md('name: tool\ndescription: d\nallowed-tools: ["\\ud83d"]'), "no character"),
+    "an escape beyond Unicode": (skill_md('name: tool\ndescription: "\\U00110000"'), "no character"),
+    "a number that no escape has": (skill_md('name: tool\ndescription: "\\UFFFFFFFF"'), "no character"),
     "control characters": (skill_md('name: tool\ndescription: "a \\x1b[31m b"'), "control characters"),
     "an unknown key": (skill_md("name: tool\ndescription: d\nversion: 1.0"), "unknown key 'version'"),
     "a key in another case": (skill_md("Name: tool\ndescription: d"), "unknown key 'Name'"),
@@ -171,6 +178,13 @@ async def test_a_hostile_or_broken_skill_is_refused_and_told_why(user: Client, b
 
 
 # the routes
+
+
+async def test_escapes_of_both_halves_of_a_character_are_that_character(user: Client):
+    skill = skill_md('name: tool\ndescription: "Party \\ud83d\\ude00"\nmetadata: {"\\ud83d\\ude00": "\\U0001F600"}')
+    body = (await install(user, skill)).body
+    assert (body["description"], body["metadata"]) == ("Party 😀", {"😀": "😀"})
+    assert (await user.request("GET", "/api/skills")).body["skills"] == [body]
 
 
 async def test_a_skill_shows_what_it_is(user: Client):
