@@ -13,6 +13,7 @@ statement. The macros of both databases stand side by side in `_MACROS`:
 - `@members_int(json)`: the members of a JSON object of numbers, in the columns `key` and `value`, as part of a join
 - `@json_array(value)`: the aggregate that makes a JSON array of the values in the order of the rows
 - `@quote_in(sources, n)`, `@with_quote_in(sources, n, text)`: read or replace the `quote` of the n-th of the sources
+- `@with_null(data, member)`: replace a member of a JSON object, if it is there, by null
 - `@with_quotes(sources, text)`: replace the `quote` of each of the sources
 - `@typed(parameter, type)`: a parameter whose type PostgreSQL can't infer from its place
 - `@greatest(a, b, ...)`: the greatest of values, none of which is null
@@ -257,6 +258,10 @@ _MACROS: dict[str, tuple[Macro, Macro]] = {
     "with_quote_in": (
         _same("json_set({0}, '$[{1}].quote', {2})"),
         _same("CAST(jsonb_set(CAST({0} AS jsonb), '{{{1},quote}}', to_jsonb(CAST({2} AS text))) AS text)"),
+    ),
+    "with_null": (
+        _same("json_replace({0}, '$.{1}', NULL)"),
+        _same("CAST(jsonb_set(CAST({0} AS jsonb), '{{{1}}}', 'null', false) AS text)"),
     ),
     "with_quotes": (
         _same("(SELECT json_group_array(json_set(value, '$.quote', {1})) FROM json_each({0}))"),

@@ -40,6 +40,16 @@ _INSERT_MANY = (
 )
 
 
+def forget_url(user_id: str, endpoint_id: str) -> Write:
+    """Take the URL out of the events that tell of an endpoint, so that neither streams nor deliveries have it."""
+    begins = f'{{"endpoint_id":"{endpoint_id}",'
+    return Write(
+        "UPDATE events SET data = @with_null(data, url) WHERE user_id = ? AND type IN ('webhook.endpoint.created',"
+        " 'webhook.endpoint.updated') AND substr(data, 1, ?) = ?",
+        (user_id, len(begins), begins),
+    )
+
+
 class StreamedRow(NamedTuple):
     """An event for its user's stream; `data` is JSON, None if it is longer than INLINE_CHARS.
 

@@ -127,7 +127,7 @@ def redact_if_censored(memory: int, credential_id: str, key_hash: bytes) -> Writ
 
 
 def show(subjects: Sequence[str], credential_id: str, key_hash: bytes) -> Write:
-    """Note that the answer of a key has texts of these agents, domains, zones or banks."""
+    """Note that the answer of a key has texts of these agents, domains, zones, banks or endpoints."""
     return Write(
         "INSERT INTO kept_subjects (subject, credential_id, key_hash)"
         " SELECT value, ?2, ?3 FROM @list_text(?1) AS shown WHERE true ON CONFLICT DO NOTHING",
@@ -139,10 +139,25 @@ def redact_if_destroyed(credential_id: str, key_hash: bytes) -> Write:
     """Redact the answer of a key if something that it shows was destroyed while the answer was made."""
     live = " UNION ALL ".join(
         f"SELECT 1 FROM {table} WHERE id = subject{condition}"
-        for table, condition in (("agents", " AND destroyed_at IS NULL"), ("domains", ""), ("zones", ""), ("banks", ""))
+        for table, condition in (
+            ("agents", " AND destroyed_at IS NULL"),
+            ("domains", ""),
+            ("zones", ""),
+            ("banks", ""),
+            ("endpoints", " AND deleted = 0"),
+        )
     )
     return Write(
         "UPDATE kept_answers SET answer = NULL WHERE credential_id = ?1 AND key_hash = ?2 AND EXISTS (SELECT 1"
         f" FROM kept_subjects WHERE credential_id = ?1 AND key_hash = ?2 AND NOT EXISTS ({live}))",
         (credential_id, key_hash),
+    )
+
+
+def redact_showing(subject: str) -> Write:
+    """Redact the answers that show something, where no trigger does."""
+    return Write(
+        "UPDATE kept_answers SET answer = NULL WHERE (credential_id, key_hash) IN"
+        " (SELECT credential_id, key_hash FROM kept_subjects WHERE subject = ?)",
+        (subject,),
     )

@@ -98,7 +98,9 @@ async def change_endpoint(call: Call, endpoint_id: str, changes: Changes, answer
 
 async def delete_endpoint(call: Call, endpoint_id: str, answer: Callable[[None], A]) -> A:
     """Delete an endpoint for good."""
-    return await call.carry_out(WEBHOOKS, call.user.user_id, DeleteEndpoint(endpoint_id), answer)
+    gone = await call.carry_out(WEBHOOKS, call.user.user_id, DeleteEndpoint(endpoint_id), answer)
+    call.core.erasure.wake()
+    return gone
 
 
 async def disable_endpoint(call: Call, endpoint_id: str, answer: Callable[[Record], A]) -> A:

@@ -40,7 +40,7 @@ from actors.webhooks.outbox import Outbox
 from actors.webhooks.records import delivery_record, endpoint_record
 from actors.webhooks.signing import Secret, seal_purpose
 from actors.wire import Record
-from persistence import deliveries, endpoints
+from persistence import censoring, deliveries, endpoints, events, idempotency_records
 from persistence.endpoints import EndpointRow
 from persistence.store import FOREIGN_KEY, ROWS, Store, Write
 
@@ -149,10 +149,14 @@ class WebhooksActor(DurableActor):
         endpoint = self._find(message.endpoint_id)
         del self._endpoints[endpoint.id]
         now = self._clock()
+        data = endpoint_data(endpoint.id, None, endpoint.events, active=False)
         return self.commit(
             endpoints.delete(endpoint.number, now),
             deliveries.cancel(endpoint.number, CHUNK),
-            *self._event_of("deleted", replace(endpoint, active=False), now),
+            events.forget_url(self.key, endpoint.id),
+            idempotency_records.redact_showing(endpoint.id),
+            censoring.DUE,
+            *self._outbox.emit(self.key, "webhook.endpoint.deleted", data, at=now),
             notices=self._changed(endpoint.number),
             refusals=ENDPOINT_GONE,
         )

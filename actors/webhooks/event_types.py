@@ -51,7 +51,7 @@ def _deployment(action: str) -> Schema:
 
 _ENDPOINT = _object(
     endpoint_id=_TEXT,
-    url={**_TEXT, "format": "uri"},
+    url={**_MAYBE_TEXT, "format": "uri", "description": "Null once the endpoint is deleted for good."},
     events={"type": "array", "items": _TEXT},
     active={"type": "boolean"},
     reason={**_MAYBE_TEXT, "description": "Why the gateway disabled it; else null."},
@@ -163,7 +163,7 @@ def types_taken(events: Iterable[str]) -> frozenset[str] | None:
 
 
 def endpoint_data(
-    endpoint_id: str, url: str, events: Iterable[str], *, active: bool, reason: str | None = None
+    endpoint_id: str, url: str | None, events: Iterable[str], *, active: bool, reason: str | None = None
 ) -> dict[str, Any]:
     """Make the data of a webhook.endpoint.* event; `reason`: why the gateway disabled the endpoint."""
     return {"endpoint_id": endpoint_id, "url": url, "events": list(events), "active": active, "reason": reason}

@@ -43,7 +43,7 @@ class RouteReply(Struct, frozen=True):
     conversation_number: int | None = None
     """The number of the private conversation whose messages or title stand in it."""
     shows: tuple[str, ...] = ()
-    """The ids of the agents, domains, zones and banks whose texts stand in it."""
+    """The ids of the agents, domains, zones, banks and endpoints whose texts stand in it."""
 
 
 class RouteCall(Struct, frozen=True):
@@ -120,7 +120,7 @@ class Route:
         headers: the names of further headers of its answers (routes/openapi/headers.py): with `ETag` it may answer 304,
             with `X-Conversation-Id` the errors of a message that is stored have them, too.
         parameters: the OpenAPI descriptions of parameters that the route reads itself, from its query or its headers.
-        redacted: the answer to a repeat with an Idempotency-Key if the first answer quoted a memory censored since.
+        redacted: the answer to a repeat with an Idempotency-Key if what the first answer shows was erased since.
         mock: True for a route that exists only if DEV_MOCKS_ENABLED is set.
         door: the protocol that it belongs to, which writes its errors; the frame ignores Idempotency-Key there.
         keys_runs: True if such a route finds the run of a repeat by its Idempotency-Key.

@@ -34,7 +34,7 @@ async def create_endpoint(request: RouteCall) -> RouteReply:
     """Create an endpoint."""
 
     def answer(record: Record) -> RouteReply:
-        return RouteReply(record, 201)
+        return RouteReply(record, 201, shows=(record["id"],))
 
     body: NewEndpoint = request.body
     active = body.active is not False
@@ -138,6 +138,7 @@ ROUTES = (
         errors=(409,),
         mutates=True,
         example={"url": "https://example.com/webhooks", "events": ["quota.*", "webhook.test"]},
+        redacted={},
     ),
     Route(
         "GET",

@@ -666,6 +666,7 @@ KEPT_ANSWERS = (
     call(idempotency_records.keep, "ses_1", b"key 4", "usr_1", 204, 203, KEPT),
     call(idempotency_records.show, ["agt_1", "zon_none"], "ses_1", b"key 4"),
     call(idempotency_records.redact_if_destroyed, "ses_1", b"key 4"),
+    call(idempotency_records.redact_showing, "whe_none"),
     call(idempotency_records.of_key, "ses_1", b"key 4", 100),
 )
 
@@ -810,6 +811,15 @@ WEBHOOKS = (
     call(events.created_at, "usr_9", first("SELECT place FROM events WHERE id = 'evt_2'")),
     call(events.first_since, "usr_1", 401),
     call(events.first_since, "usr_1", 999),
+    *(
+        call(events.insert, EventRow(f"evt_{id}_{n}", "usr_1", kind, {"endpoint_id": id, "url": "https://a/"}, 99))
+        for id in ("whe_1", "whe_2")
+        for n, kind in enumerate(("webhook.endpoint.created", "webhook.endpoint.updated", "webhook.test"))
+    ),
+    call(events.insert, EventRow("evt_odd", "usr_1", "webhook.endpoint.created", {"endpoint_id": "whe_1", "a": 1}, 99)),
+    call(events.forget_url, "usr_9", "whe_1"),
+    call(events.forget_url, "usr_1", "whe_1"),
+    call(events.after, "usr_1", 0, 99, alike=lambda row: (row[2], json.loads(row[4] or "{}").get("url", "none"))),
     call(deliveries.event_data, first("SELECT place FROM events WHERE id = 'evt_2'")),
     call(
         deliveries.record,

@@ -195,6 +195,7 @@ def tables_of(database: Database, columns: Mapping[str, Sequence[str]]) -> Table
         ("deliveries", "id"): lambda id: id[:20],
         ("messages", "sources"): lambda sources: sources and json.loads(sources),
         ("zone_messages", "sources"): lambda sources: sources and json.loads(sources),
+        ("events", "data"): lambda data: sorted(json.loads(data).items()),
         ("vocabulary", "number"): terms.__getitem__,
         ("postings", "term"): terms.__getitem__,
         ("indexed_texts", "terms"): lambda numbers: sorted(terms[number] for number in json.loads(numbers)),

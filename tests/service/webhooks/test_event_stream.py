@@ -4,11 +4,13 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from tests.support.event_stream import STREAM, emitted, own_events
-from tests.support.gateway import PASSWORD, Client, running
+from tests.support.gateway import PASSWORD, Client, GatewayProcess, running
 from tests.support.operator import set_plan
 from tests.support.receiver import receiving
+from tests.support.stored import erased
 
 
 @pytest.fixture
@@ -171,3 +173,30 @@ async def test_an_open_stream_keeps_its_session(tmp_path: Path):
             await asyncio.sleep(5)
             await emitted(user, 1)
             assert await stream.numbers(1) == [1]
+
+
+async def test_what_was_deleted_for_good_leaves_no_url(user: Client, sanic_server: GatewayProcess, unique: str):
+    path, word, key = "/api/webhooks/endpoints", f"quartz{unique}", {"Idempotency-Key": "made"}
+    body = {"url": f"https://example.com/{word}", "description": f"for {word}"}
+    made = (await user.request("POST", path, json=body, headers=key)).body
+    kept = (await user.request("POST", path, json={"url": "https://example.com/kept"})).body
+    change = {"url": f"https://example.com/{word}/2", "active": False}
+    assert (await user.request("PATCH", f"{path}/{made['id']}", json=change)).http == 200
+    assert (await user.request("DELETE", f"{path}/{made['id']}?hard=true")).http == 204
+    async with own_events(user, events="webhook.endpoint.*", last_id="0.0") as stream:
+        told = [await stream.next() for _ in range(4)]
+    seen = [(event["type"].split(".")[-1], event["data"]["url"], event["data"]["active"]) for event in told]
+    assert seen == [
+        ("created", None, True),
+        ("created", kept["url"], True),
+        ("updated", None, False),
+        ("deleted", None, False),
+    ]
+    schemas = {
+        kind["type"]: kind["schema"] for kind in (await user.request("GET", "/api/webhooks/events")).body["events"]
+    }
+    for event in told:
+        Draft202012Validator(schemas[event["type"]]).validate(event["data"])
+    repeat = await user.request("POST", path, json=body, headers=key)
+    assert (repeat.http, repeat.body, repeat.headers["Idempotency-Replayed"]) == (200, {}, "true")
+    await erased(sanic_server.data, word, within_s=60)
