@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import orjson
 
+from actors.errors import StateConflict
 from actors.wire import iso
 
 PREFIX = "whsec_"
@@ -25,7 +26,7 @@ OVERLAP_MS = 24 * 3600 * 1000
 USER_AGENT = "Parley-Webhooks/1"
 
 MAX_SECRETS = 8
-"""The largest number of secrets that sign one endpoint's deliveries, however often they are rotated."""
+"""The largest number of secrets that sign one endpoint's deliveries at a time."""
 
 
 class Secret(NamedTuple):
@@ -41,10 +42,19 @@ def new_secret() -> str:
 
 
 def rotated(held: Sequence[Secret], new: str, now: int) -> tuple[Secret, ...]:
-    """Add a new secret as the first; the others are used for another 24 hours."""
+    """Add a new secret as the first; the others are used for another 24 hours.
+
+    Raises:
+        StateConflict: there are MAX_SECRETS in use, each of which still has to sign.
+    """
     ends = now + OVERLAP_MS
     before = [Secret(old.text, old.until or ends) for old in held if old.until is None or old.until > now]
-    return (Secret(new), *before)[:MAX_SECRETS]
+    if len(before) >= MAX_SECRETS:
+        raise StateConflict(
+            f"All {MAX_SECRETS} secrets of the last 24 hours still sign; rotate later, or send"
+            ' rotate_secret: "now", which drops the earlier ones at once.'
+        )
+    return (Secret(new), *before)
 
 
 def seal_purpose(endpoint_id: str) -> str:

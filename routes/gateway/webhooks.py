@@ -158,7 +158,7 @@ ROUTES = (
         change_endpoint,
         reply=ref("ChangedWebhookEndpoint"),
         body=EndpointChanges,
-        errors=(404,),
+        errors=(404, 409),
         mutates=True,
         example={"rotate_secret": True},
     ),

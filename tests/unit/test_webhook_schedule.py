@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from actors.errors import StateConflict
 from actors.webhooks.event_types import EVENT_TYPES, FILTERS, takes
 from actors.webhooks.lanes import LOADED, Lane, WakeupHeap
 from actors.webhooks.schedule import (
@@ -216,12 +217,15 @@ def test_a_secret_is_used_for_24_hours_after_it_was_rotated():
     assert [secret.text for secret in later] == ["whsec_YWdhaW4=", "whsec_bmV3"]
 
 
-def test_the_newest_secret_signs_first_and_there_are_never_more_than_eight():
+def test_the_newest_secret_signs_first_and_an_eighth_rotation_in_24_hours_is_refused():
     held: tuple[Secret, ...] = (Secret("whsec_MA=="),)
-    for number in range(20):
+    for number in range(7):
         held = rotated(held, f"whsec_{number}", NOW)
     assert len(held) == 8
-    assert held[0] == Secret("whsec_19")
+    assert held[0] == Secret("whsec_6")
+    with pytest.raises(StateConflict, match='"now"'):
+        rotated(held, "whsec_7", NOW + OVERLAP_MS - 1)
+    assert len(rotated(held, "whsec_7", NOW + OVERLAP_MS)) == 2
     assert unpack(pack(held)) == held
 
 

@@ -214,6 +214,15 @@ async def test_a_secret_that_is_rotated_now_signs_nothing_more(owner: Client):
         standardwebhooks.Webhook(secret).verify(second.body, dict(second.headers))
 
 
+async def test_a_rotation_that_would_silence_an_old_secret_is_refused(user: Client):
+    path = f"{ENDPOINTS}/{(await endpoint(user, 'https://hooks.example.invalid/'))['id']}"
+    for _ in range(7):
+        assert (await user.request("PATCH", path, json={"rotate_secret": True})).http == 200
+    assert '"now"' in (await user.request("PATCH", path, json={"rotate_secret": True})).refused(3002, 409).note
+    for way in ("now", True):
+        assert (await user.request("PATCH", path, json={"rotate_secret": way})).http == 200
+
+
 @pytest.mark.parametrize("value", [False, "NOW", "later", "true", 1, 0, 1.0, [True], {"now": True}])
 async def test_a_rotation_is_true_or_now_and_nothing_else(user: Client, value: Any):
     made = await endpoint(user, "https://hooks.example.invalid/")
