@@ -12,6 +12,8 @@ from config.settings import Settings
 KEY_BYTES = 32
 FILE = "master.key"
 
+_REMEDY = "put the file back from your backup, or set PARLEY_MASTER_KEY."
+
 
 class MasterKeyError(Exception):
     """The master key is missing or unusable; the message has the remedy."""
@@ -49,9 +51,9 @@ def _read(path: Path) -> bytes:
     except FileNotFoundError:
         raise
     except (OSError, binascii.Error) as error:
-        raise MasterKeyError(f"{path} can't be read as a master key: {error}") from error
+        raise MasterKeyError(f"{path} can't be read as a master key ({error}): {_REMEDY}") from error
     if len(key) != KEY_BYTES:
-        raise MasterKeyError(f"{path} is no master key: it has to hold base64 of {KEY_BYTES} bytes")
+        raise MasterKeyError(f"{path} is no master key, which is base64 of {KEY_BYTES} bytes: {_REMEDY}")
     return key
 
 

@@ -244,7 +244,8 @@ def lock_file(path: Path) -> IO[bytes]:
     except BlockingIOError:
         lock.close()
         raise StoreLocked(
-            f"{path} is in use by another process; stop that one or set another PARLEY_DATA_DIR"
+            f"{path} is in use by another process; stop that one, or name another file in PARLEY_STORE_URL, or another"
+            " PARLEY_DATA_DIR if PARLEY_STORE_URL is not set"
         ) from None
     except OSError as error:
         lock.close()

@@ -235,6 +235,7 @@ async def test_a_second_process_is_locked_out_until_the_first_one_dies(tmp_path:
             await SqliteStore.open(path)
         assert str(path) in str(error.value)
         assert "PARLEY_DATA_DIR" in str(error.value)
+        assert "PARLEY_STORE_URL" in str(error.value)
     finally:
         holder.kill()
         await holder.communicate()

@@ -524,6 +524,13 @@ def test_with_postgresql_the_master_key_must_be_set(tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("content", ["", "garbage!", "AAAA"])
+def test_an_unusable_key_file_is_refused_with_what_to_do(tmp_path: Path, content: str):
+    (tmp_path / "master.key").write_text(content)
+    with pytest.raises(MasterKeyError, match="from your backup, or set PARLEY_MASTER_KEY"):
+        load_master_key(load_settings({"PARLEY_DATA_DIR": str(tmp_path)}), first_start=False)
+
+
 def test_a_sqlite_store_has_no_postgres_url():
     assert load_settings({}).postgres_url is None
     assert load_settings({"PARLEY_STORE_URL": "sqlite:///p.db"}).postgres_url is None
