@@ -278,8 +278,12 @@ def failed_since(endpoint: int, since: int) -> Query[tuple[int, int]]:
 
 
 def begin_recovery(endpoint: int, since: int, upto: int) -> Write:
-    """Begin a recovery of all deliveries that failed since a time, up to a position."""
-    return Write("INSERT INTO recoveries (endpoint, since, upto) VALUES (?, ?, ?)", (endpoint, since, upto))
+    """Begin a recovery of all deliveries that failed since a time, up to a position, if the endpoint still exists."""
+    return Write(
+        "INSERT INTO recoveries (endpoint, since, upto) SELECT number, @typed(?, bigint), @typed(?, bigint)"
+        " FROM endpoints WHERE number = ?",
+        (since, upto, endpoint),
+    )
 
 
 def next_recovery(shard: str | None = None, after_user: str = "") -> Query[Recovery]:

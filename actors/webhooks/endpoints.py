@@ -26,6 +26,7 @@ from actors.webhooks.messages import (
     DeleteEndpoint,
     EndpointChanged,
     FindEndpoint,
+    FindRecoveries,
     ListEndpoints,
     Recover,
     RecoveryBegun,
@@ -34,6 +35,7 @@ from actors.webhooks.messages import (
     TestSent,
     no_such_endpoint,
     not_active,
+    recovered_meanwhile,
     too_many_endpoints,
 )
 from actors.webhooks.outbox import Outbox
@@ -49,7 +51,7 @@ class WebhooksActor(DurableActor):
     """Owns the endpoints of one user; its key is the user's id."""
 
     kind = WEBHOOKS
-    __slots__ = ("_clock", "_endpoints", "_outbox", "_sealer")
+    __slots__ = ("_clock", "_endpoints", "_outbox", "_recoveries", "_sealer")
 
     def __init__(self, key: str, store: Store, clock: Clock, outbox: Outbox, sealer: Sealer) -> None:
         super().__init__(key, store)
@@ -57,6 +59,7 @@ class WebhooksActor(DurableActor):
         self._outbox = outbox
         self._sealer = sealer
         self._endpoints: dict[str, EndpointRow] = {}
+        self._recoveries = str(uuid.uuid4())
 
     async def on_begin(self) -> None:
         """Load the endpoints."""
@@ -179,12 +182,18 @@ class WebhooksActor(DurableActor):
         endpoint = self._active(message.endpoint_id)
         if not message.count:
             return 0
-        return self.commit_or_refuse(
+        if message.counted_at not in (None, self._recoveries):
+            raise recovered_meanwhile()
+        self._recoveries = str(uuid.uuid4())
+        return self.commit(  # not `commit_or_refuse`, so that whoever counts next waits for it
             deliveries.begin_recovery(endpoint.number, message.since, message.upto),
             reply=lambda: message.count,
             notices=(self._outbox.told(self.key, RecoveryBegun()),),
-            constraint_errors={FOREIGN_KEY: no_such_endpoint},
         )
+
+    @handles(FindRecoveries)
+    def _find_recoveries(self, _: FindRecoveries) -> str:
+        return self._recoveries
 
     @handles(SendTest)
     def _send_test(self, message: SendTest) -> AsyncFuture[TestSent]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from actors.errors import NotFound, RefusedAlone, StateConflict
+from actors.errors import NotFound, Overloaded, RefusedAlone, StateConflict
 from actors.runtime.cluster.shards import shard_of
 from actors.runtime.mailbox import Ask, Tell
 from actors.wire import Record
@@ -116,13 +116,22 @@ class RetryDelivery(Ask[Record], frozen=True):
     delivery: DeliveryRow
 
 
+class FindRecoveries(Ask[str], frozen=True):
+    """Return a name that changes with each recovery of the user, once the last one is stored."""
+
+
 class Recover(Ask[int], frozen=True):
-    """Queue an endpoint's failed deliveries since a time again, `count` up to a position; return `count`."""
+    """Queue an endpoint's failed deliveries since a time again, `count` up to a position; return `count`.
+
+    `counted_at`: what `FindRecoveries` returned before they were counted. If another recovery has begun since,
+    `RecoveredMeanwhile` is raised.
+    """
 
     endpoint_id: str
     since: int
     upto: int
     count: int
+    counted_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +151,15 @@ class SendTest(Ask[TestSent], frozen=True):
     def __repr__(self) -> str:
         """Show the message without the user's data."""
         return f"SendTest({self.event_type!r})"
+
+
+class RecoveredMeanwhile(Overloaded):
+    """Another request has begun a recovery at the same time."""
+
+
+def recovered_meanwhile() -> RecoveredMeanwhile:
+    """Make the error for deliveries that were counted before another recovery began."""
+    return RecoveredMeanwhile("Another request recovers deliveries at the same time; try again.")
 
 
 def no_such_endpoint() -> NotFound:

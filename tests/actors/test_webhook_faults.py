@@ -25,8 +25,10 @@ from actors.webhooks.messages import (
     DISPATCHER_KEY,
     ChangeEndpoint,
     CreateEndpoint,
+    FindRecoveries,
     ListEndpoints,
     Recover,
+    RecoveredMeanwhile,
     RetryDelivery,
     SendTest,
     Wake,
@@ -649,6 +651,11 @@ async def test_recoveries_close_together_queue_nothing_twice(tmp_path: Path, mon
         receiver.answer = thanks
         receiver.received.clear()
         core.clock.move(DAY)
+        counted_at = await core.ask(FindRecoveries())
+        assert await core.ask(Recover(id, 0, upto, 30, counted_at)) == 30
+        with pytest.raises(RecoveredMeanwhile):  # it counted what is queued by now
+            await core.ask(Recover(id, 0, upto, 30, counted_at))
+        assert await core.ask(FindRecoveries()) != counted_at
         for _ in range(8):
             await core.ask(Recover(id, 0, upto, 30))
         await core.until(lambda: all_recovered(core))
