@@ -17,13 +17,15 @@ from actors.tools.tool import Tool, ToolResult, text_result
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
     from mcp.client.client import Client
+    from mcp.shared.exceptions import MCPError
 
-PARSE_ERROR = -32700
-INVALID_REQUEST = -32600
 INVALID_PARAMS = -32602
 CONNECTION_CLOSED = -32000
-REQUEST_TIMEOUT = -32001
-"""The SDK's error code for an answer that did not come in time."""
+"""The SDK's error code for a request whose answer can't come any more; servers use it for errors of their own."""
+_PARSE_ERROR = -32700
+_UNREAD = ("Failed to parse JSON response: ", "Failed to parse SSE message: ")
+_CUT_OFF = "SSE stream "
+"""With these codes, how the SDK's errors for a URL's answer begin; a server's own errors have other texts."""
 CLOSE_S = 6.0
 """Seconds that an orderly close may take, before it is cut short."""
 _REASON_S = 0.5
@@ -50,6 +52,10 @@ class Transport(Protocol):
 
     def call_begins(self) -> None:
         """Allow for the messages of a new call."""
+        ...
+
+    def forgotten(self, code: int) -> bool:
+        """Return whether a call's answer, an error with this code, says that the server does not know the session."""
         ...
 
     def open(self) -> AbstractAsyncContextManager["TransportStreams"]:
@@ -89,6 +95,7 @@ class Connection:
         self._client: Client | None = None
         self.closing = False
         """Whether it is closing, and takes no more calls."""
+        self._over = False  # whether the SDK's session has ended or is ending
         self._calls = 0
         self._taken = False
         self._heard_at = 0.0
@@ -106,7 +113,10 @@ class Connection:
                 timer.cancel()
                 self._client, self._heard_at = client, monotonic()
                 self._ready(tools)
-                await self._transport.lost.wait()
+                try:
+                    await self._transport.lost.wait()
+                finally:
+                    self._over = True
             self.reason = self._transport.reason
         except asyncio.CancelledError:
             self.reason = f"it was not ready within {self._limits.connect_timeout_s:g} s{self._transport.remark()}"
@@ -191,14 +201,15 @@ class Connection:
         except TimeoutError:
             raise self._timed_out(began) from None
         except MCPError as error:
-            if error.code == CONNECTION_CLOSED:
+            if error.code == CONNECTION_CLOSED and (self._over or self._transport.lost.is_set()):
                 await asyncio.wait((self._task,), timeout=_REASON_S)
                 raise ToolServerFailed(self.reason or self._transport.reason, lost=True) from None
-            if error.code == REQUEST_TIMEOUT:
+            if _is_time_out(error):
                 raise self._timed_out(began) from None
+            self._heard_at = monotonic()
             if error.code == INVALID_PARAMS:  # the server works, only the call failed
                 return text_result(_one_line(error.message), is_error=True)
-            raise ToolServerFailed(self._said(error), lost=error.code == INVALID_REQUEST) from None
+            raise ToolServerFailed(self._said(error), lost=self._transport.forgotten(error.code)) from None
         except ToolServerFailed:
             raise
         except Exception as error:
@@ -219,11 +230,13 @@ class Connection:
             case ToolServerFailed():
                 return str(error)
             case MCPError():
-                if error.code == REQUEST_TIMEOUT:
+                if _is_time_out(error):
                     return f"it did not answer{self._transport.remark()}"
-                if error.code == PARSE_ERROR:  # the SDK quotes it all
+                if error.code == _PARSE_ERROR and error.message.startswith(_UNREAD):  # the SDK quotes it all
                     return "its answer is not JSON"
-                return f"it answered: {_one_line(error.message)}{self._transport.remark()}"
+                cut_off = error.code == CONNECTION_CLOSED and error.message.startswith(_CUT_OFF)
+                did = "did not answer" if cut_off else "answered"
+                return f"it {did}: {_one_line(error.message)}{self._transport.remark()}"
             case httpx2.TransportError():
                 return f"it can't be reached: {_one_line(str(error)) or type(error).__name__}"
             case OSError():
@@ -279,6 +292,11 @@ def _first(error: BaseException) -> Any:
     while isinstance(first, BaseExceptionGroup):
         first = first.exceptions[0]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     return first  # pyright: ignore[reportUnknownVariableType]
+
+
+def _is_time_out(error: "MCPError") -> bool:
+    """Return whether the SDK's clock ran out; its code alone may be a server's."""
+    return isinstance(error.__context__, TimeoutError)
 
 
 def _anything() -> Any:

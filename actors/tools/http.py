@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,8 @@ _LINES = (1_000.0, 2_000.0)
 event loop."""
 _BYTES = (4e6, 2e6)
 _MOST_BYTES = 8e6
+_METHOD_NOT_FOUND = -32601
+_NO_SESSION = -32000
 
 
 def require_headers(headers: Mapping[str, str]) -> dict[str, str]:
@@ -103,6 +106,16 @@ class HttpTransport:
     def call_begins(self) -> None:
         """Forget earlier remarks."""
         self._status = 0
+
+    def forgotten(self, code: int) -> bool:
+        """Return whether a call's answer, an error with this code, says that the server does not know the session.
+
+        MCP says so by HTTP 404, which 2026-07-28 uses for unknown methods too. Servers like the examples of the
+        TypeScript SDK say it by HTTP 400 and -32000.
+        """
+        if self._status == HTTPStatus.NOT_FOUND:
+            return code != _METHOD_NOT_FOUND
+        return self._status == HTTPStatus.BAD_REQUEST and code == _NO_SESSION
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator["TransportStreams"]:

@@ -74,6 +74,10 @@ class ProcessTransport:
         """Return the number of lines since the last call began that were not JSON-RPC, as a remark."""
         return f" (but wrote {self._garbage} lines to stdout that are not JSON-RPC)" if self._garbage else ""
 
+    def forgotten(self, code: int) -> bool:
+        """Return False: a process has one session, which ends with it."""
+        return False
+
     def lose(self, reason: str) -> None:
         """End the transport, with the reason."""
         if not self.lost.is_set():

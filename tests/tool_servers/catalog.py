@@ -11,6 +11,9 @@ from tests.support.gateway import Answer, Client
 FOLDER = Path(__file__).parent
 UNRULY_MODES = ("exits", "silent", "babbles", "floods", "too_many", "too_large", "no_tools", "endless")
 
+SDK_CODES = (-32000, -32001, -32600, -32700)
+"""The codes of errors that the SDK makes itself, and servers send as well."""
+
 
 def write_catalog(path: Path, servers: dict[str, list[str]], **limits: float) -> str:
     """Write a catalog; return its path as a setting."""

@@ -63,6 +63,8 @@ class Unruly:
 
     def __init__(self) -> None:
         self.heads: list[str] = []
+        self.methods: list[str] = []
+        self.released = asyncio.Event()
         self.port = 0
         self.cut: list[asyncio.StreamWriter] = []
 
@@ -90,6 +92,8 @@ class Unruly:
     async def answer(self, way: str, message: dict[str, Any], writer: asyncio.StreamWriter) -> None:
         number, method = message.get("id"), message.get("method")
         in_call = method == "tools/call"
+        arguments = message.get("params", {}).get("arguments") or {}
+        self.methods.append(method or "")
         match way:
             case "redirect":
                 await respond(writer, 307, b"", f"Location: http://127.0.0.1:{self.port}/fine\r\n")
@@ -134,6 +138,12 @@ class Unruly:
                 await writer.drain()
                 writer.close()
                 return
+            case "refuse" if in_call and "status" in arguments:
+                answer = {"jsonrpc": "2.0", "id": number, "error": arguments["error"]}
+                await respond(writer, arguments["status"], json.dumps(answer).encode())
+                return
+            case "refuse" if in_call and "wait" in arguments:
+                await self.released.wait()
             case "server_error" if in_call:
                 await respond(writer, 500, b"oh no", media_type="text/plain")
                 return

@@ -13,7 +13,9 @@ from typing import Any
 TOOLS = (
     *("echo", "crash", "hang", "flood_notifications", "flood_line", "flood_requests", "big", "garbage"),
     *("wrong_id", "error", "fails", "no_content", "input_required", "spawn", "environment", "slow", "pattern", "deaf"),
+    *("refuse", "wait", "release"),
 )
+WAITING: list[Any] = []
 EVIL = {"type": "object", "properties": {"s": {"type": "string", "pattern": "^(a+)+$"}}}
 
 
@@ -75,6 +77,13 @@ def call(number: Any, tool: str, arguments: dict[str, Any]) -> None:
             text(number, str(child.pid))
         case "environment":
             text(number, json.dumps(dict(os.environ)))
+        case "refuse":
+            send({"jsonrpc": "2.0", "id": number, "error": arguments})
+        case "wait":
+            WAITING.append(number)
+        case "release":
+            for waiting in (*WAITING, number):
+                text(waiting, "released")
         case "pattern":
             text(number, "checked by whom?", structuredContent={"s": "a" * 40 + "!"})
         case _:

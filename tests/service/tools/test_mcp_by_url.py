@@ -10,7 +10,7 @@ import pytest
 import trustme
 
 from tests.support.gateway import Client, GatewayProcess, running
-from tests.tool_servers.catalog import install, invoke, listed, server_of, words, write_catalog
+from tests.tool_servers.catalog import SDK_CODES, install, invoke, listed, server_of, words, write_catalog
 from tests.tool_servers.over_http import Unruly, sdk_server, serving, unruly_over_http
 
 
@@ -95,7 +95,7 @@ async def test_a_url_that_can_t_be_connected_is_listed_as_failed_with_the_reason
         ("hang_in_call", "did not answer within 4 s"),
         ("flood", ""),
         ("endless_line", ""),
-        ("stops_in_stream", "it ended"),
+        ("stops_in_stream", "it did not answer: SSE stream ended"),
         ("server_error", "HTTP 500"),
     ],
 )
@@ -109,6 +109,39 @@ async def test_a_server_that_misbehaves_in_a_call_is_a_clear_error(
     answer = (await call).refused(5001, 502)
     assert why in answer.note
     assert words(await invoke(insecure_user, "calm.echo")) == "fine"
+
+
+async def test_an_error_that_a_server_answers_fails_its_call_alone_whatever_its_code(tmp_path: Path, unruly: Unruly):
+    catalog = write_catalog(tmp_path / "catalog.toml", {}, call_timeout_s=60)
+    settings: Any = {"PARLEY_MCP_CATALOG": catalog, "PARLEY_WEBHOOKS_ALLOW_INSECURE": "1"}
+    async with running(tmp_path / "data", **settings) as gateway, gateway.client() as client:
+        user = await client.register("lovelace")
+        await install(user, "remote", url=f"http://127.0.0.1:{unruly.port}/refuse")
+        waiting = asyncio.create_task(invoke(user, "remote.echo", wait=True))
+        while "tools/call" not in unruly.methods:
+            await asyncio.sleep(0.01)
+        for code in SDK_CODES:
+            error = {"code": code, "message": "Upstream said no"}
+            answer = await invoke(user, "remote.echo", status=200, error=error)
+            assert answer.refused(5001, 502).note == "The tool server remote failed: it answered: Upstream said no."
+        unruly.released.set()
+        assert words(await waiting) == "fine"
+    assert unruly.methods.count("initialize") == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "times"),
+    [(404, -32600, 2), (404, -32001, 2), (404, -32601, 1), (400, -32000, 2), (400, -32600, 1), (500, -32000, 1)],
+)
+async def test_a_server_that_no_longer_knows_the_session_is_connected_anew_by_the_next_call(
+    insecure_user: Client, unruly: Unruly, status: int, code: int, times: int
+):
+    await install(insecure_user, "remote", url=f"http://127.0.0.1:{unruly.port}/refuse")
+    error = {"code": code, "message": "Session not found"}
+    answer = (await invoke(insecure_user, "remote.echo", status=status, error=error)).refused(5001, 502)
+    assert f"it answered: Session not found (HTTP {status})" in answer.note
+    assert words(await invoke(insecure_user, "remote.echo")) == "fine"
+    assert unruly.methods.count("initialize") == times
 
 
 async def test_nothing_is_asked_for_but_what_a_user_asked_for(insecure_user: Client, unruly: Unruly):

@@ -14,6 +14,7 @@ from tests.support.gateway import INTERNAL_SECRET, PASSWORD, Answer, Client, Gat
 from tests.support.operator import live_actor, on_plan
 from tests.support.stored import traces
 from tests.tool_servers.catalog import (
+    SDK_CODES,
     UNRULY_MODES,
     install,
     invoke,
@@ -357,6 +358,21 @@ async def test_a_tool_server_that_misbehaves_is_a_clear_error_and_is_well_again_
     assert answer.note.startswith("The tool server wild failed: ")
     assert why in answer.note
     assert words(await until_well(caught, "wild.echo")) == "well"
+
+
+async def test_an_error_that_a_server_answers_fails_its_call_alone_whatever_its_code(tmp_path: Path):
+    catalog = write_catalog(tmp_path / "catalog.toml", {"unruly": unruly()}, call_timeout_s=60)
+    async with running(tmp_path / "data", PARLEY_MCP_CATALOG=catalog) as gateway, gateway.client() as client:
+        user = await client.register("lovelace")
+        key = (await install(user, "wild", server="unruly")).body["id"]
+        waiting = asyncio.create_task(invoke(user, "wild.wait"))
+        while not (await live_actor(user, "mcp", key)).body["state"]["calls"]:
+            await asyncio.sleep(0.01)
+        for code in SDK_CODES:
+            answer = await invoke(user, "wild.refuse", code=code, message="Upstream\nsaid no")
+            assert answer.refused(5001, 502).note == "The tool server wild failed: it answered: Upstream said no."
+        assert words(await invoke(user, "wild.release")) == "released"
+        assert words(await waiting) == "released"
 
 
 async def test_tools_of_odd_names_are_left_out_and_none_is_listed_twice(caught: Client):
