@@ -34,7 +34,7 @@ from persistence import tool_servers
 from persistence.tool_servers import ToolServerRow
 
 FIRST_LIST_S = 5.0
-"""Seconds that an engine waits for the tools of a server that was never connected."""
+"""Seconds from its start for which an engine waits for the tools of a server that was never connected."""
 MARGIN_S = 5.0
 """Seconds that an ask may take beyond the tool server's own time-outs."""
 
@@ -105,7 +105,10 @@ async def remove(call: Call, name: str, answer: Callable[[None], A]) -> A:
 
 
 async def list_servers(core: Core, user_id: str) -> list[ListedServer]:
-    """List a user's tool servers, first connecting new ones, which may take up to their time-out."""
+    """List a user's tool servers, first connecting new ones, which may take up to their time-out.
+
+    A server that failed is tried again too, but not waited for.
+    """
     ids = await core.store.fetch(tool_servers.ids_of(user_id))
     listed = await asyncio.gather(*(_listed(core, server_id) for server_id in ids))
     return [server for server in listed if server is not None]
@@ -139,7 +142,7 @@ async def tools_of(core: Core, user_id: str) -> list[Tool]:
     """List the tools of a user's tool servers, as `server.tool`.
 
     A server's last known list is good enough here. A server that was never connected gets a moment to connect; it is
-    left out if it fails or takes longer.
+    left out if it takes longer or has failed, and then tried again in the background.
     """
     ids = await core.store.fetch(tool_servers.ids_of(user_id))
     return [tool for tools in await asyncio.gather(*(_known(core, server_id) for server_id in ids)) for tool in tools]
@@ -153,7 +156,10 @@ async def _known(core: Core, server_id: str) -> list[Tool]:
         elif view.tools is not None:
             tools = view.tools
         else:
-            tools = await core.directory.ask(TOOL_SERVER, server_id, ListTools(), timeout=FIRST_LIST_S)
+            patience = FIRST_LIST_S - view.connecting_s
+            if patience <= 0:
+                return []
+            tools = await core.directory.ask(TOOL_SERVER, server_id, ListTools(), timeout=patience)
     except ServiceError:
         return []
     return [Tool(f"{view.row.name}.{tool.name}", tool.description, tool.input_schema) for tool in tools]

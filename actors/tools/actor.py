@@ -3,6 +3,7 @@
 import asyncio
 import math
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
 from typing import Any
@@ -150,15 +151,20 @@ class ToolServerActor(DurableActor):
             state = "connecting"
         else:
             state = "idle" if self._error is None else "failed"
-        return ToolServerView(self._live, state, self._error, self._tools)
+        connecting_s = 0.0 if self._link is None or self._ready else monotonic() - self._link.began
+        return ToolServerView(self._live, state, self._error, self._tools, connecting_s)
 
     # using
 
     @handles(ListTools)
     def _list_tools(self, _: ListTools) -> AsyncFuture[list[Tool]] | list[Tool]:
         row = self._live
-        if self._tools is not None and self._error is None:
+        if self._tools is not None:
             return self._tools
+        if self._failures:  # it is tried again, but nobody waits for it
+            with suppress(ServiceError):
+                self._connect(row)
+            return []
         answered: AsyncFuture[list[Tool]] = AsyncFuture()
         self._when_ready(row, lambda: self._answer(answered, self._tools or []), answered)
         return answered
@@ -179,10 +185,7 @@ class ToolServerActor(DurableActor):
             EngineFailed: the server failed just now and is not tried again yet.
             StateConflict, Overloaded: no process may start now.
         """
-        if self._link is not None and self._link.closing:  # it was idle, and gives way to another
-            self._link, self._ready = None, False
-        if not self._ready:
-            self._connect(row)
+        self._connect(row)
         self._answers.add(answered)
         if self._ready:
             act()
@@ -234,6 +237,8 @@ class ToolServerActor(DurableActor):
     # the connection
 
     def _connect(self, row: ToolServerRow) -> None:
+        if self._link is not None and self._link.closing:  # it was idle, and gives way to another
+            self._link, self._ready = None, False
         if self._link is not None:
             return
         wait = self._retry_at - monotonic()

@@ -92,6 +92,8 @@ class Connection:
         self._limits = limits
         self._ready = ready
         self._gone = gone
+        self.began = monotonic()
+        """The time at which it began to connect."""
         self._client: Client | None = None
         self.closing = False
         """Whether it is closing, and takes no more calls."""

@@ -15,12 +15,17 @@ TOOL_SERVER = "tool_server"
 
 @dataclass(frozen=True, slots=True)
 class ToolServerView:
-    """An installed tool server as its user sees it. `state`: idle, connecting, ready or failed; `error`: the reason."""
+    """An installed tool server as its user sees it.
+
+    `state` is idle, connecting, ready or failed; `error` is the reason. `connecting_s` is for how many seconds it has
+    been connecting.
+    """
 
     row: ToolServerRow
     state: str
     error: str | None
     tools: list[Tool] | None
+    connecting_s: float = 0.0
 
 
 class InstallToolServer(Ask[ToolServerView], frozen=True):
@@ -34,7 +39,7 @@ class ReadToolServer(Ask[ToolServerView], frozen=True):
 
 
 class ListTools(Ask[list[Tool]], frozen=True):
-    """Return its tools: the last known list, or a new one if it was never connected."""
+    """Return its tools: the last known list, or a new one if it was never connected; none if that failed."""
 
 
 class InvokeTool(Ask[ToolResult], frozen=True):

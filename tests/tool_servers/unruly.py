@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 TOOLS = (
@@ -109,10 +110,22 @@ def list_tools(number: Any, mode: str, params: dict[str, Any]) -> None:
     result(number, {"tools": tools + odd})
 
 
+def start_gated(folder: Path) -> None:
+    """Count the start in a folder's file `starts`, then fail while it has a file `fails`, and wait for one `gate`."""
+    with (folder / "starts").open("a") as starts:
+        starts.write("x")
+    if (folder / "fails").exists():
+        sys.exit(1)
+    while not (folder / "gate").exists():
+        time.sleep(0.01)
+
+
 def main() -> None:
     mode = sys.argv[1] if len(sys.argv) > 1 else ""
     if mode == "exits":
         sys.exit(1)
+    if mode == "gated":
+        start_gated(Path(sys.argv[2]))
     if mode == "silent":
         time.sleep(1e6)
     if mode == "babbles":

@@ -80,8 +80,9 @@ async def test_a_url_that_can_t_be_connected_is_listed_as_failed_with_the_reason
     insecure_user: Client, unruly: Unruly, way: str, why: str
 ):
     await install(insecure_user, "remote", url=f"http://127.0.0.1:{unruly.port}/{way}")
-    assert (await listed(insecure_user))["tools"] == []
-    failed = await server_of(insecure_user, "remote")
+    seen = await listed(insecure_user)
+    assert seen["tools"] == []
+    (failed,) = seen["servers"]
     assert failed["state"] == "failed"
     assert why in failed["error"]
 
