@@ -1,12 +1,13 @@
 """The operator's catalog of tool servers (MCP): commands to run for users, and their limits."""
 
+import os
 import re
 import shutil
 import tomllib
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from config.settings import Settings
 
@@ -41,11 +42,16 @@ class CatalogEntry(_Part):
     env: dict[str, str] = Field(default_factory=dict, repr=False)
     cwd: str | None = None
 
-    @field_validator("command")
+    @field_validator("env")
     @classmethod
-    def _can_be_run(cls, value: list[str]) -> list[str]:
-        if shutil.which(value[0]) is None:
-            raise ValueError(f"{value[0]!r} is no program that can be run")
+    def _can_be_an_environment(cls, value: dict[str, str]) -> dict[str, str]:
+        for name, text in value.items():
+            if not name or "=" in name or "\x00" in name:
+                raise ValueError(
+                    f"{name!r} can't be a variable's name: use at least one character, but no = and no NUL"
+                )
+            if "\x00" in text:
+                raise ValueError(f"the value of {name} has a NUL, which no variable can have")
         return value
 
     @field_validator("cwd")
@@ -54,6 +60,17 @@ class CatalogEntry(_Part):
         if value is not None and not Path(value).is_dir():
             raise ValueError("it must be a folder")
         return value
+
+    @model_validator(mode="after")
+    def _can_be_run(self) -> Self:
+        """Look for the program as the process will: from its folder, and in the PATH of its environment."""
+        folder = self.cwd or os.curdir
+        places = self.env.get("PATH", os.environ.get("PATH", os.defpath))
+        from_here = os.pathsep.join(str(Path(folder, place)) for place in places.split(os.pathsep))
+        program = self.command[0]
+        if shutil.which(str(Path(folder, program)) if os.path.dirname(program) else program, path=from_here) is None:
+            raise ValueError(f"command: {program!r} is no program that can be run")
+        return self
 
 
 class Catalog(_Part):

@@ -1,12 +1,14 @@
 """The operator's catalog of tool servers: its contents, and its errors, which stop the start."""
 
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from actors.tools.stdio import INHERITED
+from actors.tools.stdio import INHERITED, KEEPER
 from config.mcp_catalog import CatalogError, load_catalog
 from config.settings import load_settings
 from config.values import CHECKOUT
@@ -58,6 +60,14 @@ def test_a_default_that_is_not_there_is_empty_but_one_that_was_named_must_be(tmp
         ('[servers.time]\ncommand = ["true"]\nshell = true', "servers.time.shell"),
         ('[servers.time]\ncommand = ["true"]\ncwd = "/no/such/folder"', "servers.time.cwd"),
         ('[servers.time]\ncommand = ["true"]\nenv = {A = 1}', "servers.time.env.A"),
+        ('[servers.time]\ncommand = ["true"]\nenv = {"A=B" = "1"}', "servers.time.env in .*'A=B' can't be"),
+        ('[servers.time]\ncommand = ["true"]\nenv = {"" = "1"}', "servers.time.env in .*'' can't be"),
+        ('[servers.time]\ncommand = ["true"]\nenv = {"A\\u0000" = "1"}', "servers.time.env in .* can't be"),
+        ('[servers.time]\ncommand = ["true"]\nenv = {A = "1\\u0000"}', "the value of A has a NUL"),
+        (
+            '[servers.time]\ncommand = ["true"]\nenv = {PATH = "/no/such/folder"}',
+            "'true' is no program that can be run",
+        ),
         ('[servers."with.dot"]\ncommand = ["true"]', "can't be a name"),
         ('[servers.parley]\ncommand = ["true"]', "built in"),
         ("[limits]\nprocesses = 0", "limits.processes"),
@@ -70,6 +80,28 @@ def test_a_default_that_is_not_there_is_empty_but_one_that_was_named_must_be(tmp
 def test_what_is_wrong_in_it_is_named(tmp_path: Path, text: str, named: str):
     with pytest.raises(CatalogError, match=named):
         load(tmp_path / "catalog.toml", text)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        'command = ["./run.sh"]\ncwd = "FOLDER"',
+        'command = ["FOLDER/run.sh"]\ncwd = "/"',
+        'command = ["run.sh"]\nenv = {PATH = "/no/such/folder:FOLDER"}',
+        'command = ["run.sh"]\ncwd = "FOLDER"\nenv = {PATH = "."}',
+        'command = ["run.sh"]\ncwd = "FOLDER/.."\nenv = {PATH = "FOLDER_NAME:/bin"}',
+    ],
+)
+def test_a_program_is_found_as_the_started_process_finds_it(tmp_path: Path, entry: str):
+    program = tmp_path / "run.sh"
+    program.write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
+    program.chmod(0o755)
+    entry = entry.replace("FOLDER_NAME", tmp_path.name).replace("FOLDER", str(tmp_path))
+    started = load(tmp_path / "catalog.toml", f"[servers.time]\n{entry}").servers["time"]
+    env = {"PATH": os.environ["PATH"]} | started.env
+    keeper = [sys.executable, str(KEEPER), str(os.getpid()), *started.command]
+    ended = subprocess.run(keeper, cwd=started.cwd, env=env, stdin=subprocess.DEVNULL, timeout=30, check=False)
+    assert ended.returncode == 0
 
 
 def test_secrets_of_an_entry_are_not_shown(tmp_path: Path):
