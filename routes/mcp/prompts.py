@@ -17,7 +17,8 @@ MAX_COMPLETIONS = 100
 """The protocol's limit."""
 MAX_NAME = 200
 
-_URIS = {template["uriTemplate"]: template["name"] for template in TEMPLATES}
+_URIS = {template["uriTemplate"].replace("{+", "{"): template["name"] for template in TEMPLATES}
+"""The templates' names. They are found with `{+path}`, as listed, and with `{path}`, because the files are the same."""
 
 
 async def list_prompts(call: Call) -> "ListPromptsResult":
@@ -59,7 +60,7 @@ async def complete(call: Call, groups: frozenset[str], params: "CompleteRequestP
     if not isinstance(params.ref, ResourceTemplateReference):
         raise InvalidField("Invalid value of ref: prompts have no arguments.")
     given = (params.context and params.context.arguments) or {}
-    template = _URIS.get(params.ref.uri)
+    template = _URIS.get(params.ref.uri.replace("{+", "{"))
     if any("\x00" in text or len(text) > MAX_NAME for text in (value, *given.values())):
         raise InvalidField(f"Invalid value of argument: a name has up to {MAX_NAME} characters, and no NUL.")
     if template in ("bank", "memory") and not offers_group("bank", groups):

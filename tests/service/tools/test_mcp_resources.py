@@ -359,6 +359,13 @@ async def test_skills_are_prompts_with_their_files_as_resources(user: Client, mo
         blob, guide = [line.removeprefix("- ") for line in text.splitlines() if line.startswith("- ")]
         assert guide == "parley://skill/meeting-notes/references%2Fstyle%20guide.md"
         assert await text_of(client, guide) == "Be brief: öü"
+        for template in ("parley://skill/{skill}/{+path}", "parley://skill/{skill}/{path}"):
+            ref = ResourceTemplateReference(type="ref/resource", uri=template)
+            skills = await client.complete(ref, {"name": "skill", "value": "meet"})
+            assert skills.completion.values == ["meeting-notes"]
+            skill = {"skill": "meeting-notes"}
+            files = await client.complete(ref, {"name": "path", "value": "ref"}, context_arguments=skill)
+            assert files.completion.values == ["references/style guide.md"]
         assert await text_of(client, "parley://skill/meeting-notes/references/style%20guide.md") == "Be brief: öü"
         for path in ("SKILL.md", "references"):
             with pytest.raises(MCPError, match="no such file"):
