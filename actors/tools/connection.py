@@ -149,10 +149,13 @@ class Connection:
             ToolServerFailed: there are more tools, or larger ones, than the gateway takes, or the list is invalid.
         """
         tools: dict[str, Tool] = {}
+        left_out: list[str] = []
         cursor: str | None = None
         for _ in range(MAX_PAGES):
             page = await client.list_tools(cursor=cursor)
             for tool in page.tools:
+                if tool.name in tools or not _NAME.fullmatch(tool.name):
+                    left_out.append(ascii(tool.name)[:40])
                 if _NAME.fullmatch(tool.name):
                     tools[tool.name] = Tool(tool.name, tool.description or "", tool.input_schema)
             cursor = page.next_cursor
@@ -163,6 +166,9 @@ class Connection:
             raise ToolServerFailed(
                 f"it has more than {MAX_TOOLS} tools, {MAX_PAGES} pages or {MAX_TOOLS_BYTES:,} bytes", lost=True
             )
+        if left_out:
+            some = ", ".join(left_out[:5])
+            log.info("a tool server listed %d tools with unfit or repeated names, left out: %s", len(left_out), some)
         return list(tools.values())
 
     def call(self, tool: str, arguments: dict[str, Any]) -> Coroutine[Any, Any, ToolResult]:

@@ -131,3 +131,14 @@ async def test_after_a_crash_the_known_tools_are_listed_and_only_a_call_starts_t
     assert starts(tmp_path) == 1
     assert words(await invoke(owner, "wild.echo", text="well")) == "well"
     assert starts(tmp_path) == 2
+
+
+async def test_the_log_tells_of_tools_that_are_left_out_for_their_names(
+    owner: Client, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    (tmp_path / "gate").touch()
+    with caplog.at_level("INFO", "parley.tools"):
+        names = [tool["name"] for tool in (await listed(owner))["tools"]]
+    assert names.count("wild.echo") == 1
+    assert "listed 5 tools with unfit or repeated names, left out: '', 'two words', 'xxx" in caplog.text
+    assert "'nul\\x00', 'echo'" in caplog.text
