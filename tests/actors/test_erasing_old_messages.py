@@ -135,7 +135,7 @@ async def test_a_reply_that_repeats_what_is_censored_in_this_moment_is_not_store
                 while not gateway.core.store.stats().waiting:
                     await asyncio.sleep(0.01)
             disk.let_go()
-            (await asking).refused(5002, 503)
+            (await asking).refused(5003, 503)
             (await censoring).ok()
             assert (
                 await value(gateway.core.store, "SELECT count(*) FROM messages WHERE content LIKE ?", f"%{SECRET}%")

@@ -6,13 +6,14 @@ The server is Debian's package `nats-server` (`make nats` installs it where it c
 import asyncio
 import atexit
 import os
+import random
 import shutil
 import signal
 import socket
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Self
@@ -31,10 +32,12 @@ class NoNats(SkipTest):
 
 
 def free_port() -> int:
-    """Return a port of 127.0.0.1 that is free now."""
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return listening.getsockname()[1]
+    """Return a port of 127.0.0.1 that is free now, from below those that outgoing connections get."""
+    while True:
+        port = random.randrange(12_000, 32_000)
+        with socket.socket() as listening, suppress(OSError):
+            listening.bind(("127.0.0.1", port))
+            return port
 
 
 class NatsServer:

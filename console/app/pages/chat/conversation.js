@@ -10,6 +10,7 @@ const PAGE = 50;
 const MAX_PAGE = 200;
 const AWAY_MS = 2_000;
 const ARRIVES_MS = 300;
+const AGAIN_MS = [1_000, 5_000];
 const START = { messages: [], runs: [], next: null, done: false, loading: false, error: null, said: "" };
 const runOf = (message) => `run_${message.id.slice(4)}`;
 
@@ -165,19 +166,25 @@ class Talk {
     if (messages.length === 0 && !done) return this.older(); // from no first message on, all would be read
     this.change({ said: "" });
     const first = done ? 0 : messages[0].seq;
+    for (const pause of [...AGAIN_MS, null]) {
+      const read = await this.readFrom(first, messages.length).catch(() => null);
+      if (read !== null) return this.merge(read.filter(({ seq }) => seq >= first));
+      if (pause === null || this.closed) return; // what is shown stays; the next hint or the next chat reads again
+      await wait(pause);
+    }
+  }
+
+  /** Read the newest messages, down to `first`, of which `count` are known. */
+  async readFrom(first, count) {
     const read = [];
     let cursor;
-    try {
-      do {
-        const limit = Math.min(MAX_PAGE, Math.max(PAGE, messages.length + 10));
-        const page = await this.read({ limit, cursor });
-        read.unshift(...page.content);
-        cursor = page.header.next ?? undefined;
-      } while (cursor !== undefined && read.length > 0 && read[0].seq > first);
-    } catch {
-      return; // what is shown stays; the next hint or the next chat reads again
-    }
-    this.merge(read.filter(({ seq }) => seq >= first));
+    do {
+      const limit = Math.min(MAX_PAGE, Math.max(PAGE, count + 10));
+      const page = await this.read({ limit, cursor });
+      read.unshift(...page.content);
+      cursor = page.header.next ?? undefined;
+    } while (cursor !== undefined && read.length > 0 && read[0].seq > first);
+    return read;
   }
 
   /** Add messages as they are now stored; of those with one id the given one counts. */
