@@ -12,11 +12,14 @@ from typing import NamedTuple
 
 from actors.conversations.stored import from_row
 from actors.engines import dialogue_acts
+from actors.engines.message import A_PRIVATE_TURN, turn_of
 from actors.engines.relevance import asking
 from actors.retrieval import stored
+from actors.retrieval.question import Question
 from actors.retrieval.scan import Scan
 from actors.retrieval.stored import MAX_LOOKED_UP, Elsewhere
 from actors.slices import Steps, sliced
+from actors.text.answer_kinds import is_kind
 from persistence import conversation_search, search_index
 from persistence.conversation_search import Searched, Stretch
 from persistence.conversations import MessageRow
@@ -64,6 +67,8 @@ async def search(
 ) -> list[FoundMessage]:
     """Find the messages of a user's conversations that match a text best, best first; of equals the newest first.
 
+    A question is also answered by what was said just before or after its words; other texts only by their own words.
+
     Args:
         store: where they are.
         user_id: whose conversations are searched.
@@ -75,17 +80,17 @@ async def search(
     Raises:
         StoreUnavailable: the store can't be read.
     """
-    asked = list(islice((await sliced(asking(text))).terms, MAX_LOOKED_UP))
-    if not asked:
+    question, asks = await sliced(asking(text)), (await sliced(dialogue_acts.analysing(text))).asks
+    if not question.terms:
         return []
     searched = await store.fetch(conversation_search.searched(user_id, agent_ids, conversation, MAX_CONVERSATIONS))
     # First the messages without index: one that is indexed in between is then found twice, and never missed.
     stretches = _stretches(searched)
     scan, places = await _scanned(store, stretches)
     indexes = _indexes(searched, stretches)
-    scanned = Elsewhere(len(scan), scan.frequencies(asked))
-    found, elsewhere = await store.read(_in_indexes(indexes, asked, limit, scanned))
-    for score, number in scan.search(asked, limit, elsewhere):
+    scanned = Elsewhere(len(scan), scan.frequencies(_looked_up(question)))
+    found, elsewhere = await store.read(_in_indexes(indexes, question, limit, scanned, beside=asks))
+    for score, number in scan.search(question, limit, elsewhere, beside=asks):
         found[places[number]] = score
     used = {one.number: -rank for rank, one in enumerate(searched)}
     ranked = sorted(found, key=lambda place: (found[place], used[place[0]], place[1]), reverse=True)[:limit]
@@ -95,9 +100,10 @@ async def search(
 
 
 def _in_indexes(
-    indexes: Sequence[tuple[int, Collection]], asked: Sequence[str], limit: int, scanned: Elsewhere
+    indexes: Sequence[tuple[int, Collection]], question: Question, limit: int, scanned: Elsewhere, *, beside: bool
 ) -> Reads[tuple[dict[_Place, float], Elsewhere]]:
     """Find indexed messages and their scores; also return the frequencies of the terms in all of these indexes."""
+    asked = _looked_up(question)
     having: list[dict[str, int]] = []
     for _, collection in indexes:
         known = yield from rows_of(search_index.frequencies(collection.number, asked))
@@ -108,9 +114,13 @@ def _in_indexes(
     for (number, collection), counts in zip(indexes, having, strict=True):
         others = {term: in_all[term] - counts.get(term, 0) + scanned.frequencies.get(term, 0) for term in asked}
         elsewhere = Elsewhere(texts - collection.texts + scanned.texts, others)
-        for hit in (yield from stored.search(collection, asked, limit, elsewhere)):
+        for hit in (yield from stored.search(collection, question, limit, elsewhere, beside=beside)):
             found[number, hit.document] = hit.score
     return found, Elsewhere(texts, in_all)
+
+
+def _looked_up(question: Question) -> list[str]:
+    return list(islice(question.terms, MAX_LOOKED_UP))
 
 
 # without index
@@ -148,7 +158,7 @@ async def _scanned(store: Store, stretches: Sequence[Stretch]) -> tuple[Scan, li
     scan, places, chars = Scan(), list[_Place](), 0
     for portion in _portions(stretches):
         rows = await store.fetch(conversation_search.messages_of(portion))
-        await sliced(_scanning(scan, [row for _, row in rows]))
+        await sliced(_scanning(scan, rows))
         places += [(number, row.seq) for number, row in rows]
         chars += sum(len(row.content) for _, row in rows)
         if chars >= MAX_SCANNED_CHARS:
@@ -173,9 +183,13 @@ def _portions(stretches: Iterable[Stretch]) -> Iterator[list[Stretch]]:
         yield portion
 
 
-def _scanning(scan: Scan, rows: Sequence[MessageRow]) -> Steps[None]:
-    for row in rows:
+def _scanning(scan: Scan, rows: Sequence[tuple[int, MessageRow]]) -> Steps[None]:
+    for conversation, row in rows:
         message = yield from dialogue_acts.analysing(row.content)
         states = yield from dialogue_acts.finding_facts(from_row(row))
-        scan.add(message.terms, 1.0 if states else STATES_NOTHING)
+        if states:
+            place = conversation, turn_of(row.seq, A_PRIVATE_TURN)
+            scan.add([*message.terms, *filter(is_kind, states)], place=place)
+        else:
+            scan.add(message.terms, STATES_NOTHING)
         yield

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from actors.retrieval.index import MAX_POSTINGS
+from actors.retrieval.question import Question
 from actors.retrieval.ranking import K1, B, rarity
 from actors.retrieval.stored import CANDIDATES, MAX_LOOKED_UP, MAX_TERMS, Elsewhere, Hit, search
 from actors.slices import Steps, sliced
@@ -36,8 +37,6 @@ async def search_both(
 ) -> list[Hit]:
     """Find the memories of a bank that match a question best, in both indexes, scored alike (see `stored.search`).
 
-    The hits of memories that are not moved have no `whole`.
-
     Raises:
         StoreUnavailable: the store can't be read.
     """
@@ -51,10 +50,10 @@ async def search_both(
     before = {term: max((here.get(token, 0) for token in forms if term in forms[token]), default=0) for term in asked}
     also = {token: max((moved.get(term, 0) for term in forms[token]), default=0) for token in tokens}
     scores = await _search_not_moved(store, bank, tokens, here, also)
-    moved_hits = await store.read(search(collection, asked, limit, Elsewhere(left, before)))
+    moved_hits = await store.read(search(collection, Question(asked), limit, Elsewhere(left, before), beside=False))
     hits = {hit.document: hit for hit in moved_hits}
     for position, score in scores.items():
-        hits.setdefault(position, Hit(position, "", 0, score))
+        hits.setdefault(position, Hit(position, score))
     return sorted(hits.values(), key=lambda hit: (-hit.score, -hit.document))[:limit]
 
 

@@ -1,12 +1,14 @@
 """The search of texts that no index has: they are read for one search, and found and scored as stored.py does it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import nlargest
 
 from actors.retrieval.found import LONGER_BY, MAX_RELATIVES, RELATIVE, beginning
-from actors.retrieval.ranking import K1, B, rarity
+from actors.retrieval.question import Question
+from actors.retrieval.ranking import IN_CONTEXT, K1, B, Gains, Matched, factors, in_context, rarity
 from actors.retrieval.stored import MAX_LOOKED_UP, MAX_TERMS, Elsewhere
 from actors.text import tokenizer
+from actors.text.answer_kinds import ASKED, ASKS
 
 
 class Scan:
@@ -15,27 +17,39 @@ class Scan:
     >>> scan = Scan()
     >>> scan.add(["dog", "name", "rex"])
     >>> scan.add(["train", "leav"], strength=0.5)
-    >>> [number for _, number in scan.search(["dog"], 5, Elsewhere())]
+    >>> [number for _, number in scan.search(Question(["dog"]), 5, Elsewhere())]
     [0]
     """
 
-    __slots__ = ("_postings", "_strengths", "_terms", "_words")
+    __slots__ = ("_at", "_places", "_postings", "_strengths", "_terms", "_words")
 
     def __init__(self) -> None:
         self._terms: list[Sequence[str]] = []
         self._strengths: list[float] = []
         self._postings: dict[str, list[int]] = {}
         self._words = 0
+        self._places: dict[int, tuple[int, int]] = {}
+        self._at: dict[tuple[int, int], int] = {}
 
     def __len__(self) -> int:
         return len(self._terms)
 
-    def add(self, terms: Sequence[str], strength: float = 1.0) -> None:
-        """Add a text by its terms, in order with repetitions; its scores are multiplied by `strength`."""
+    def add(self, terms: Sequence[str], strength: float = 1.0, place: tuple[int, int] | None = None) -> None:
+        """Add a text.
+
+        Args:
+            terms: in order with repetitions, with the kinds of answers that it holds.
+            strength: its scores are multiplied by it.
+            place: the number of its conversation and its place there, by which texts are beside each other; None if
+                it stands alone.
+        """
         number = len(self._terms)
         self._terms.append(terms)
         self._strengths.append(strength)
         self._words += len(terms)
+        if place is not None:
+            self._places[number] = place
+            self._at[place] = number
         for term in set(terms):
             self._postings.setdefault(term, []).append(number)
 
@@ -43,38 +57,75 @@ class Scan:
         """Return how many texts have each of these terms; those that none has are left out."""
         return {term: len(having) for term in terms if (having := self._postings.get(term))}
 
-    def search(self, asked: Sequence[str], limit: int, elsewhere: Elsewhere) -> list[tuple[float, int]]:
-        """Return the scores and numbers of the texts that match terms best; of equals the first added first.
+    def search(
+        self, question: Question, limit: int, elsewhere: Elsewhere, *, beside: bool = True
+    ) -> list[tuple[float, int]]:
+        """Return the scores and numbers of the texts that match a question best, in their context.
+
+        Of equals the first added comes first.
 
         Args:
-            asked: the distinct terms of the question; the first `MAX_LOOKED_UP` count, and the rarest of these.
+            question: its first `MAX_LOOKED_UP` terms count, and the rarest of these.
             limit: the number of texts to find.
             elsewhere: the texts of indexes, which only count in the frequencies.
+            beside: whether texts are found that only stand beside some with terms of the question.
         """
-        found = self._known(asked[:MAX_LOOKED_UP])
-        rarest = sorted(found, key=lambda term: (len(self._postings[term]), term))[:MAX_TERMS]
-        texts = len(self._terms) + elsewhere.texts
-        fixed, by_length = K1 * (1 - B), K1 * B * len(self._terms) / (self._words or 1)
-        scores: dict[int, float] = {}
+        known = self._known(list(question.terms)[:MAX_LOOKED_UP])
+        rarest = sorted(known, key=lambda term: (len(self._postings[term]), term))[:MAX_TERMS]
+        texts, strengths = len(self._terms) + elsewhere.texts, self._strengths
+        gains: dict[int, Gains] = {}
+        own: dict[int, float] = {}
         for term in rarest:
+            asked, weight = known[term]
             having = self._postings[term]
-            weight = found[term] * (K1 + 1) * rarity(texts, len(having) + elsewhere.frequencies.get(term, 0))
+            weight *= (K1 + 1) * rarity(texts, len(having) + elsewhere.frequencies.get(term, 0))
             for number in having:
-                terms = self._terms[number]
-                times = terms.count(term)
-                gain = weight * times / (times + fixed + by_length * len(terms))
-                scores[number] = scores.get(number, 0.0) + gain
-        strengths = self._strengths
-        best = nlargest(limit, ((score * strengths[number], -number) for number, score in scores.items()))
-        return [(score, -number) for score, number in best]
+                gain = weight * self._times(term, number)
+                of_text = gains.setdefault(number, {})
+                of_text[asked] = max(gain, of_text.get(asked, 0.0))
+                own[number] = own.get(number, 0.0) + gain * strengths[number]
+        best = nlargest(max(limit, IN_CONTEXT), own, key=lambda number: (own[number], -number))
+        found, raising = self._in_context(best, gains), question.raising
+        holding = {kind: set(self._postings[kind]) for kind in (*raising, ASKED, ASKS) if kind in self._postings}
+        raised = factors(raising, holding, found.keys())
+        scores = [
+            (sum(of_text.values()) * raised.get(number, 1.0) * strengths[number], -number)
+            for number, of_text in found.items()
+            if beside or number in own
+        ]
+        return [(score, -number) for score, number in nlargest(limit, scores)]
 
-    def _known(self, asked: Sequence[str]) -> dict[str, float]:
-        """Return the terms to search for with their weights; one that no text has is replaced by its relatives."""
-        known = {term: 1.0 for term in asked if term in self._postings}
+    def _times(self, term: str, number: int) -> float:
+        """Return how much it counts, from 0 to 1, that a text has a term so often."""
+        terms = self._terms[number]
+        times = terms.count(term)
+        return times / (times + K1 * (1 - B) + K1 * B * len(terms) * len(self._terms) / (self._words or 1))
+
+    def _in_context(self, best: Iterable[int], gains: Mapping[int, Gains]) -> dict[int, Gains]:
+        """Return the gains of the best texts and of those beside them, in their context."""
+        found: dict[int, Gains] = {}
+        beside: dict[int, list[Matched]] = {}
+        for number in best:
+            if number in self._places:
+                conversation, part = self._places[number]
+                beside.setdefault(conversation, []).append(Matched(number, "", part, gains[number]))
+            else:
+                found[number] = gains[number]
+        asking = set(self._postings.get(ASKED, ()))
+        for conversation, matched in beside.items():
+            found |= in_context(matched, lambda at, of=conversation: self._at.get((of, at[1])), asking)
+        return found
+
+    def _known(self, asked: Sequence[str]) -> dict[str, tuple[str, float]]:
+        """Return the terms to search for, each with that of the question and its weight.
+
+        A term that no text has is replaced by its relatives.
+        """
+        known = {term: (term, 1.0) for term in asked if term in self._postings}
         unknown = [term for term in asked if term not in self._postings][:MAX_TERMS]
         for term in unknown:
             for relative in self._relatives(term):
-                known.setdefault(relative, RELATIVE)
+                known.setdefault(relative, (term, RELATIVE))
         return known
 
     def _relatives(self, term: str) -> list[str]:

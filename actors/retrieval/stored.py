@@ -24,6 +24,7 @@ from actors.retrieval.ranking import (
     Matched,
     factors,
     in_context,
+    in_order,
     leading,
     rarity,
 )
@@ -47,8 +48,6 @@ class Hit(NamedTuple):
     """A text that was found, and its score, which is comparable only within one search."""
 
     document: int
-    whole: str
-    part: int
     score: float
 
 
@@ -109,30 +108,59 @@ def ranked(
     judge, raising = question.judging(texts, having), question.raising
     if answering and not answerable(judge, having, [one * (K1 + 1) for one in strengths.values()], raising, raising):
         return []
-    found, numbers = yield from _matches(collection, terms, strengths, max(limit, context), postings)
-    asked = {one.number: one.asked for one in terms.values()}
-    own = {document: _by_asked(match.gains, asked) for document, match in found.items()}
-    matched = [Matched(document, match.whole, match.part, own[document]) for document, match in found.items()]
+    scored = yield from _scored(collection, question, terms, strengths, max(limit, context), postings)
     replaced = shares_of([(term, one.asked) for term, one in terms.items() if term != one.asked])
-    holding: dict[str, set[int]] = {}
-    around = {*found, *numbers.values()}
-    for term, document in (
-        yield from rows_of(
-            search_index.having(collection.number, [*{*raising, *question.needs}, ASKS, ASKED], list(around))
-        )
-    ):
-        holding.setdefault(term, set()).add(document)
-    gains = in_context(matched, numbers.get, holding.get(ASKED, set()))
-    raised = factors(raising, holding, gains.keys())
-    places = {document: place for place, document in numbers.items()}
+    places = {document: place for place, document in scored.numbers.items()}
 
     def fits(document: int, share: float, alone: bool) -> bool:
-        held = [kind for kind in question.needs if document in holding.get(kind, ())]
+        held = [kind for kind in question.needs if document in scored.holding.get(kind, ())]
         return question.fits(share, held, alone=alone)
 
     return judged(
-        judge, texts, having, replaced, own, gains, raised, limit, places.get, fits if question.needs else None
+        judge,
+        texts,
+        having,
+        replaced,
+        scored.own,
+        scored.gains,
+        scored.raised,
+        limit,
+        places.get,
+        fits if question.needs else None,
     )
+
+
+class _Scored(NamedTuple):
+    """The texts that were found and those beside them; see `judged`."""
+
+    own: dict[int, Gains]
+    gains: dict[int, Gains]
+    raised: dict[int, float]
+    holding: dict[str, set[int]]  # the texts with each kind of answer, and those that ask
+    numbers: dict[tuple[str, int], int]
+
+
+def _scored(
+    collection: Collection,
+    question: Question,
+    terms: Mapping[str, _Term],
+    strengths: Mapping[int, float],
+    limit: int,
+    postings: int,
+) -> Reads[_Scored]:
+    """Find the best texts, and those beside them, with what counts for each; for the arguments see `_matches`."""
+    found, numbers = yield from _matches(collection, terms, strengths, limit, postings)
+    asked = {one.number: one.asked for one in terms.values()}
+    own = {document: _by_asked(match.gains, asked) for document, match in found.items()}
+    matched = [Matched(document, match.whole, match.part, own[document]) for document, match in found.items()]
+    raising = question.raising
+    kinds = [*{*raising, *question.needs}, ASKS, ASKED]
+    holding: dict[str, set[int]] = {}
+    around = {*found, *numbers.values()}
+    for term, document in (yield from rows_of(search_index.having(collection.number, kinds, list(around)))):
+        holding.setdefault(term, set()).add(document)
+    gains = in_context(matched, numbers.get, holding.get(ASKED, set()))
+    return _Scored(own, gains, factors(raising, holding, gains.keys()), holding, numbers)
 
 
 def _by_asked(gains: Mapping[int, float], asked: Mapping[int, str]) -> Gains:
@@ -146,19 +174,20 @@ def _by_asked(gains: Mapping[int, float], asked: Mapping[int, str]) -> Gains:
 
 
 def search(
-    collection: Collection, asked: Sequence[str], limit: int, elsewhere: Elsewhere = _NOTHING
+    collection: Collection, question: Question, limit: int, elsewhere: Elsewhere = _NOTHING, *, beside: bool = True
 ) -> Reads[list[Hit]]:
-    """Find the texts of a collection that match terms best by themselves, best first.
+    """Find the texts of a collection that match a question best, in their context, best first.
 
     Among equals, the higher document comes first.
 
     Args:
         collection: as read from the store.
-        asked: the distinct terms of the question; the first `MAX_LOOKED_UP` count.
+        question: its first `MAX_LOOKED_UP` terms count.
         limit: the number of texts to find.
         elsewhere: the texts that only count in the frequencies.
+        beside: whether texts are found that only stand beside some with terms of the question.
     """
-    terms = yield from _known(collection.number, asked)
+    terms = yield from _known(collection.number, list(question.terms))
     if not terms:
         return []
     texts = collection.texts + elsewhere.texts
@@ -166,9 +195,11 @@ def search(
         one.number: one.weight * rarity(texts, one.documents + elsewhere.frequencies.get(term, 0))
         for term, one in terms.items()
     }
-    found, _ = yield from _matches(collection, terms, strengths, max(limit, CANDIDATES), MAX_POSTINGS)
-    hits = [Hit(document, match.whole, match.part, sum(match.gains.values())) for document, match in found.items()]
-    return sorted(hits, key=lambda hit: (-hit.score, -hit.document))[:limit]
+    scored = yield from _scored(collection, question, terms, strengths, max(limit, CANDIDATES), MAX_POSTINGS)
+    sums = [
+        (sum(gains.values()), document) for document, gains in scored.gains.items() if beside or document in scored.own
+    ]
+    return [Hit(document, score) for score, document in in_order(sums, scored.raised)[:limit]]
 
 
 def _matches(

@@ -15,6 +15,7 @@ from actors.engines.message import A_PRIVATE_TURN
 from actors.engines.window import CAPACITY, Window
 from actors.jobs import indexing
 from actors.jobs.indexing import index_banks, index_talks
+from actors.retrieval.question import Question
 from actors.retrieval.stored import search
 from actors.slices import whole
 from actors.text import tokenizer
@@ -236,7 +237,7 @@ async def test_a_long_conversation_stored_before_gets_its_index(store: Store, of
     assert collection.reached == MESSAGES - CAPACITY
     stated = [seq for seq in range(1, collection.reached + 1) if seq % 4 == 3]  # others ask, or only are polite
     for seq in (3, 1_003, stated[-1]):
-        assert [hit.document for hit in await store.read(search(collection, [animal(seq)], 3))] == [seq]
+        assert [hit.document for hit in await store.read(search(collection, Question([animal(seq)]), 1))] == [seq]
     asked, newest = animal(1), animal(MESSAGES - 1)
     assert await store.fetch(search_index.frequencies(collection.number, [asked, newest])) == []
     assert collection.texts >= len(stated)

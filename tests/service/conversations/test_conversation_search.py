@@ -22,6 +22,15 @@ async def test_what_was_said_is_found_at_once_the_statement_first(user: Client, 
     assert await found(user, "?!") == []
 
 
+async def test_a_message_is_found_by_what_was_said_just_before_it(user: Client, name: str):
+    await user.agent(name)
+    told = ["Edie wants a hamster for her birthday.", "I've said no because of the cat.", "The depot has a new roof."]
+    await begun(user, None, *told)
+    statements = [text for text in await found(user, "Why can't Edie have a hamster?") if text in told]
+    assert statements[:2] == told[:2]
+    assert await found(user, "hamster") == told[:1]  # no question
+
+
 async def test_each_message_is_whole_and_names_its_conversation(user: Client, name: str):
     await user.agent(name)
     first, second = await begun(user), await begun(user)
