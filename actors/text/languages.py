@@ -100,6 +100,60 @@ _IRREGULAR_FORMS = """
 _IRREGULAR = {form: forms[0] for forms in map(str.split, _IRREGULAR_FORMS.split(",")) for form in forms[1:]}
 """English words that no ending tells to be forms of another."""
 
+_GERMAN_FORMS = """
+    backen bäckt, bitten bittet bat baten gebeten, bieten bietet bot boten geboten, bleiben bleibt blieb blieben,
+    brechen bricht brach brachen gebrochen, bringen bringt brachte brachten gebracht,
+    brennen brennt brannte brannten gebrannt, denken denkt dachte dachten gedacht,
+    dürfen darf durfte durften gedurft, essen isst aß aßen ass assen gegessen, fahren fährt fuhr fuhren,
+    fallen fällt fiel fielen, fangen fängt fing fingen, finden findet fand fanden gefunden,
+    fliegen fliegt flog flogen geflogen, fressen frisst fraß fraßen gefressen, frieren friert fror froren gefroren,
+    geben gibt gab gaben, gehen geht ging gingen gegangen, gewinnen gewinnt gewann gewannen gewonnen,
+    graben gräbt grub gruben, halten hält hielt hielten, hängen hängt hing hingen gehangen,
+    heben hebt hob hoben gehoben, helfen hilft half halfen geholfen, kennen kennt kannte kannten gekannt,
+    kommen kommt kam kamen, laden lädt lud luden, lassen lässt ließ ließen, laufen läuft lief liefen,
+    leihen leiht lieh liehen geliehen, lesen liest las lasen, liegen liegt lag lagen gelegen,
+    nehmen nimmt nahm nahmen genommen, nennen nennt nannte nannten genannt, reiten reitet ritt ritten geritten,
+    rennen rennt rannte rannten gerannt, rufen ruft rief riefen, schießen schießt schoss schossen geschossen,
+    schlafen schläft schlief schliefen, schlagen schlägt schlug schlugen,
+    schließen schließt schloss schlossen geschlossen, schneiden schneidet schnitt schnitten geschnitten,
+    schreiben schreibt schrieb schrieben geschrieben, schwimmen schwimmt schwamm schwammen geschwommen,
+    sehen sieht sah sahen, singen singt sang sangen gesungen, sitzen sitzt saß saßen gesessen,
+    sprechen spricht sprach sprachen gesprochen, springen springt sprang sprangen gesprungen,
+    stechen sticht stach stachen gestochen, stehen steht stand standen gestanden,
+    stehlen stiehlt stahl stahlen gestohlen, steigen steigt stieg stiegen gestiegen,
+    sterben stirbt starb starben gestorben,
+    streichen streicht strich strichen gestrichen, tragen trägt trug trugen, treffen trifft traf trafen getroffen,
+    treten tritt trat traten, trinken trinkt trank tranken getrunken, tun tut tat taten getan,
+    verlieren verliert verlor verloren, vergessen vergisst vergaß vergaßen, wachsen wächst wuchs wuchsen,
+    waschen wäscht wusch wuschen, werfen wirft warf warfen geworfen, wissen weiß wusste wussten gewusst,
+    ziehen zieht zog zogen gezogen
+"""
+_GERMAN = {form: forms[0] for forms in map(str.split, _GERMAN_FORMS.split(",")) for form in forms}
+"""German verbs whose forms no ending tells."""
+
+_SEPARATED = re.compile(
+    r"(?:ab|an|auf|aus|bei|durch|ein|fest|heim|her|hin|los|mit|nach|um|vor|weg|weiter|wieder|zu|zurück|zusammen)?"
+    r"(ge\w{3,}(?:t|en))"
+)
+_LIKE_PARTICIPLES = """
+    gebiet geburt gedicht gefecht gefährt gehalt gehört gerät gericht gerücht geschlecht geschäft gesicht gespenst
+    gestalt gewalt gewicht gewährt gemüt gefällt gelingt genießt gelangt
+"""
+_NO_PARTICIPLES = frozenset(_LIKE_PARTICIPLES.split())
+
+
+def _infinitive(word: str) -> str:
+    """Return the infinitive of another form of a German verb: "ging", "abgefahren", "gekauft"; else the word."""
+    if known := _GERMAN.get(word):
+        return known
+    separated = _SEPARATED.fullmatch(word)
+    if separated is None or (participle := separated[1]) in _NO_PARTICIPLES:
+        return word
+    if known := _GERMAN.get(participle) or _GERMAN.get(participle[2:]):
+        return known
+    return f"{participle[2:-1].removesuffix('e')}en" if participle.endswith("t") else word
+
+
 _stem_of: dict[str, Callable[[str], str]] = {
     language: Stemmer.Stemmer(language, 0).stemWord
     for language in {*_FUNCTION_WORDS, *(language for _, _, language in _SCRIPTS)}
@@ -161,6 +215,8 @@ def stem(word: str, plain: str, language: str) -> str:
         plain: the same without them.
         language: see `language_of`; counts only where the script does not tell it.
     """
+    if language == "german" and (infinitive := _infinitive(word)) is not word:
+        return _stem_of[language](infinitive)
     if word.isascii():
         if language == "english":
             plain = _IRREGULAR.get(plain, plain)

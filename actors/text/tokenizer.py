@@ -17,7 +17,7 @@ from sys import intern
 from actors.slices import Steps
 from actors.text.languages import LANGUAGES, STEMMER_VERSION, is_function_word, language_of, stem
 
-VERSION = f"{STEMMER_VERSION}/8"
+VERSION = f"{STEMMER_VERSION}/9"
 """Names the rules of terms and the stemmer; recorded with each stored index, which is made anew for another one."""
 
 MAX_WORD = 64

@@ -77,6 +77,26 @@ def test_singular_words_that_end_in_s_keep_it() -> None:
         ("การประชุมคือวันศุกร์", "การประชุม"),
     ],
 )
+@pytest.mark.parametrize(
+    "forms",
+    [
+        "finden findet fand fanden gefunden wiedergefunden",
+        "gehen geht ging gegangen weggegangen",
+        "fahren fährt fuhr gefahren abgefahren",
+        "wechseln gewechselt",
+        "kaufen gekauft eingekauft",
+        "arbeiten gearbeitet",
+    ],
+)
+def test_the_forms_of_a_german_verb_are_one_term(forms: str) -> None:
+    assert len({tuple(terms_of(f"Der Ring ist {form}")) for form in forms.split()}) == 1
+
+
+def test_german_nouns_that_look_like_participles_stay_as_they_are() -> None:
+    assert terms_of("das Gehalt ist gut") != terms_of("das halten ist gut")
+    assert terms_of("das Gewicht und die Gerichte sind gut") == terms_of("das Gewicht und das Gericht ist gut")
+
+
 def test_scripts_without_spaces_are_found_by_parts_of_a_sentence(fact: str, query: str) -> None:
     assert set(terms_of(query)) & set(terms_of(fact))
     assert not set(terms_of(query)) & set(terms_of("天气很好"))
