@@ -6,27 +6,27 @@ What leaves the window stays there until a batch of it is indexed, in a unit of 
 import asyncio
 import logging
 from asyncio import AbstractEventLoop
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Generic
 from weakref import WeakKeyDictionary
 
 from actors.conversations import room
+from actors.conversations.indexed import found_messages, indexed_message, is_indexed
 from actors.conversations.reading import S, Stream
 from actors.conversations.room import Room
 from actors.conversations.stored import from_row
-from actors.engines import dialogue_acts
-from actors.engines.message import FoundUtterance, Utterance, turn_of
-from actors.engines.statements import MAX_POSTINGS, OlderStatements
-from actors.engines.window import IN_CONTEXT, Window
+from actors.engines.message import FoundUtterance
+from actors.engines.quote import MAX_SOURCES
+from actors.engines.statements import MAX_POSTINGS, OlderStatements, in_context
+from actors.engines.window import Window
 from actors.ids import new_number
 from actors.retrieval import stored
 from actors.retrieval.found import Found
 from actors.retrieval.question import Question
-from actors.slices import Steps, sliced
+from actors.slices import sliced
 from actors.text import tokenizer
 from persistence import search_index
 from persistence.conversations import MessageRow
-from persistence.search_index import IndexedText
 from persistence.store import FOREIGN_KEY, ROWS, Reads, Store, StoreUnavailable, Unit, Write, rows_of
 
 BATCH, MAX_BATCH = 64, 256
@@ -49,6 +49,9 @@ PAUSE_S = 0.03
 
 LOOK_UP_COSTS, FIND_COSTS = 8, 24
 """The number of statements that are read into memory at the cost of a look-up without and with an answer."""
+
+FOLLOWING = 4
+"""The number of messages after an answer that are read with it, because they may correct it or go on with it."""
 
 log = logging.getLogger("parley.archive")
 
@@ -199,7 +202,7 @@ class Archive(Generic[S]):
         batch = await sliced(self._window.leaving(self._batch, BATCH_CHARS))
         to = batch[-1][0].seq
         stating = [(utterance, terms) for utterance, terms in batch if is_indexed(utterance, terms)]
-        texts = [indexed(utterance, terms, self._of.a_turn) for utterance, terms in stating]
+        texts = [indexed_message(utterance, terms, self._of.a_turn) for utterance, terms in stating]
         writes: list[Write] = []
         if self._collection is None:
             writes.append(self._of.begin(collection.number, self._stream, collection.version))
@@ -231,7 +234,9 @@ class Archive(Generic[S]):
     async def answers(self, question: Question, limit: int) -> list[FoundUtterance]:
         """Find indexed messages that answer a question; see `engines.turn.Archive`."""
         try:
-            found = await self._search_store(question, limit, lambda hit: hit.answers, answering=True)
+            found = await self._search_store(
+                question, limit, lambda hit: hit.answers, answering=True, followed=MAX_SOURCES
+            )
         except Exception as error:
             _not_searched(error)
             return []
@@ -255,7 +260,13 @@ class Archive(Generic[S]):
         return sorted(found.values(), key=lambda one: (one.score, one.utterance.seq), reverse=True)[:limit]
 
     async def _search_store(
-        self, question: Question, limit: int, wanted: Callable[[Found], bool], *, answering: bool = False
+        self,
+        question: Question,
+        limit: int,
+        wanted: Callable[[Found], bool],
+        *,
+        answering: bool = False,
+        followed: int = 0,
     ) -> list[FoundUtterance]:
         if self._is_behind:
             await self._read()
@@ -263,15 +274,18 @@ class Archive(Generic[S]):
         if collection is None or not collection.texts or self.is_empty:
             return []
         ranked = stored.ranked(
-            collection, question, limit, context=IN_CONTEXT, postings=MAX_POSTINGS, answering=answering
+            collection, question, limit, context=in_context(question), postings=MAX_POSTINGS, answering=answering
         )
-        return await sliced(_with_terms(await self._store.read(self._looked_up(ranked, wanted))))
+        return await sliced(found_messages(await self._store.read(self._looked_up(ranked, wanted, followed))))
 
     def _looked_up(
-        self, ranked: Reads[list[Found]], wanted: Callable[[Found], bool]
+        self, ranked: Reads[list[Found]], wanted: Callable[[Found], bool], followed: int
     ) -> Reads[list[tuple[MessageRow, Found]]]:
-        """Find messages and read those that are wanted, the best first."""
+        """Find messages and read those that are wanted, the best first; behind these the ones after the first few."""
         found = {hit.number: hit for hit in (yield from ranked) if wanted(hit)}
+        for seq in list(found)[:followed]:
+            for after in range(seq + 1, seq + FOLLOWING + 1):
+                found.setdefault(after, Found(after, 0.0, 0.0, answers=False))
         messages = yield from self._messages_at(list(found))
         return [(messages[seq], hit) for seq, hit in found.items() if seq in messages]
 
@@ -328,23 +342,3 @@ def _not_searched(error: Exception) -> None:
         log.warning("older messages can't be searched: %s", error)
     else:
         log.error("older messages can't be searched", exc_info=error)
-
-
-def _with_terms(found: list[tuple[MessageRow, Found]]) -> Steps[list[FoundUtterance]]:
-    complete: list[FoundUtterance] = []
-    for row, one in found:
-        utterance = from_row(row)
-        terms = (yield from dialogue_acts.finding_facts(utterance)) if one.answers else ()
-        complete.append(FoundUtterance(utterance, one.score, one.share, one.answers, tuple(dict.fromkeys(terms))))
-        yield
-    return complete
-
-
-def is_indexed(utterance: Utterance, terms: Sequence[str]) -> bool:
-    """Return whether a message with these terms (of `dialogue_acts.facts`) gets a row in the index."""
-    return bool(terms) and "\0" not in utterance.content  # which the store can't compare
-
-
-def indexed(utterance: Utterance, terms: Sequence[str], a_turn: int) -> IndexedText:
-    """Return a message as the index takes it; for `a_turn` see `turn_of`."""
-    return IndexedText(utterance.seq, "", turn_of(utterance.seq, a_turn), terms)

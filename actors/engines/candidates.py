@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from actors.engines import dialogue_acts
+from actors.engines.continuation import continuation, next_statement
 from actors.engines.message import FoundUtterance, Utterance
 from actors.engines.turn import Turn
 from actors.engines.updates import newer_statement
@@ -16,10 +17,12 @@ from actors.text.tokenizer import lexicon
 _REPEATS = 0.7  # the part of its share that a message keeps that has no word but the question's
 _I = lexicon("i ich je yo")
 _CORRECTS = re.compile(
-    r"(?:actually|no|nope|sorry|oops|correction|wait|rather|i meant|i mean|make (?:it|that)|eigentlich|nein|doch"
-    r"|korrektur|entschuldigung|ich meinte?|en fait|non|pardon|je voulais dire|en realidad|perdón|mejor dicho"
-    r"|quería decir)\b",
-    re.IGNORECASE,
+    r"""(?:(?:actually|no|nope|sorry|oops|correction|wait|hold\ on|hang\ on|scratch\ that|strike\ that
+    |my\ (?:mistake|bad)|rather|i\ meant|i\ mean|i\ was\ wrong|make\ (?:it|that)
+    |eigentlich|nein|nee|doch|moment|halt|quatsch|korrektur|entschuldigung|ich\ meinte?|stimmt\ nicht
+    |en\ fait|non|pardon|attends|attendez|je\ voulais\ dire|je\ me\ suis\ trompée?
+    |en\ realidad|perdón|perdona|espera|mejor\ dicho|quería\ decir|me\ equivoqué)\b\W*)+""",
+    re.IGNORECASE | re.VERBOSE,
 )
 _MEANT = lexicon("it its it's that meant mean make es das meine meinte c ce voulais era es eso quería")
 _SHORT = 4  # words
@@ -37,7 +40,7 @@ class Candidate(NamedTuple):
     echo: int = 0
     """The seq of a message of an agent, which may repeat memories without a source."""
     later: bool = False
-    """Whether it may change what the candidate before it says, so that it is quoted whatever its subject is."""
+    """Whether it may change or complete the candidate before it, so that it is quoted whatever its subject is."""
 
 
 class _Hit(NamedTuple):
@@ -87,17 +90,20 @@ def in_conversation(
         return [of_utterance(turn, hit.share, hit.utterance) for hit in found]
     best = found[0].utterance
     candidates = [of_utterance(turn, hit.share, hit.utterance) for hit in _corrected(turn, found)]
-    newer = newer_statement(turn, query, owners, next(hit for hit in hits if hit.utterance is best))
-    return _with_newer(candidates, of_utterance(turn, found[0].share, newer)) if newer else candidates
+    hit = next(hit for hit in hits if hit.utterance is best)
+    if newer := newer_statement(turn, query, owners, hit):
+        return _followed(candidates, "Later", of_utterance(turn, found[0].share, newer))
+    following = continuation(turn, query, hit) if candidates[0].id == best.id else None
+    return _followed(candidates, "Then", of_utterance(turn, found[0].share, following)) if following else candidates
 
 
-def _with_newer(candidates: list[Candidate], newer: Candidate) -> list[Candidate]:
-    """Put what may change the best candidate behind it, unless it is the best already."""
+def _followed(candidates: list[Candidate], when: str, later: Candidate) -> list[Candidate]:
+    """Put what was said later behind the best candidate, unless it is the best already."""
     best, *others = candidates
-    if best.id == newer.id:
+    if best.id == later.id:
         return candidates
-    lead = "you said" if newer.lead == "You said" else newer.lead
-    return [best, newer._replace(lead=f"Later {lead}", later=True), *[one for one in others if one.id != newer.id]]
+    lead = "you said" if later.lead == "You said" else later.lead
+    return [best, later._replace(lead=f"{when} {lead}", later=True), *[one for one in others if one.id != later.id]]
 
 
 def _of_these(owners: set[str], query: Question, hits: Sequence[FoundUtterance]) -> Sequence[FoundUtterance]:
@@ -134,25 +140,28 @@ def _says_i(utterance: Utterance) -> bool:
 
 def _corrected(turn: Turn, found: list[_Hit]) -> list[_Hit]:
     """Put the next statement before a message if it corrects it, whoever says so: "Actually it's redfox13."."""
-    seen = {hit.seq for hit in found}  # a hit of its own is no hit's correction
+    seen: set[int] = set()
     complete: list[_Hit] = []
     for hit in found:
+        if hit.seq in seen:
+            continue
         newest_last = [hit]
-        correction = turn.window.next_statement(hit.utterance)
+        correction = next_statement(turn, hit.utterance)
         while correction is not None and correction.seq not in seen and _corrects(correction.content):
-            seen.add(correction.seq)
             newest_last.append(hit._replace(seq=correction.seq, utterance=correction))
-            correction = turn.window.next_statement(correction)
+            correction = next_statement(turn, correction)
+        seen.update(one.seq for one in newest_last)
         complete += reversed(newest_last)
     return complete
 
 
 def _corrects(text: str) -> bool:
     """Return whether a statement corrects the one before it, without a subject of its own."""
-    if not _CORRECTS.match(text):
+    correcting = _CORRECTS.match(text)
+    if not correcting:
         return False
-    words = tokenizer.split(text)
-    return len(words) <= _SHORT or not _MEANT.isdisjoint(words)
+    meant = dialogue_acts.passages(text[correcting.end() :])[:1]  # "No, hang on, the 22nd. The 25th was the labels."
+    return len(tokenizer.split(" ".join(meant))) <= _SHORT or not _MEANT.isdisjoint(tokenizer.split(text))
 
 
 def of_utterance(turn: Turn, share: float, utterance: Utterance) -> Candidate:

@@ -7,6 +7,9 @@ from actors.retrieval.question import Question
 from actors.slices import Steps
 from actors.text import answer_kinds, tokenizer
 
+MAX_SOURCES = 3
+"""The largest number of sources of a reply."""
+
 _AT_A_TIME = 4  # sentences that are read in one step
 _LABEL = re.compile(r"[^\W\d][^:.!?\n]{0,39}: ")
 

@@ -9,9 +9,10 @@ from msgspec import Struct, structs
 
 from actors.engines import dialogue_acts
 from actors.engines.candidates import Candidate, in_conversation, of_utterance
+from actors.engines.continuation import goes_on
 from actors.engines.courtesies import Courtesy
 from actors.engines.message import FoundUtterance, Source
-from actors.engines.quote import best_passage
+from actors.engines.quote import MAX_SOURCES, best_passage
 from actors.engines.relevance import questions_apart, terms_asked_for
 from actors.engines.turn import LookUp, Memory, Persona, Reply, Turn
 from actors.retrieval.index import Index
@@ -20,9 +21,6 @@ from actors.slices import Steps, whole
 from actors.text import answer_kinds, tokenizer
 from actors.text.answer_kinds import is_told
 from actors.text.tokenizer import lexicon
-
-MAX_SOURCES = 3
-"""The largest number of sources of a reply."""
 
 _MAX_PERSONAS = 512
 _MAX_ASKED_OFTEN = 16  # questions to one persona that are cached
@@ -157,6 +155,8 @@ class RecallEngine:
         query = Question(message.terms, whole=True)
         if not query.terms:
             return Reply(_ALL_RIGHT)
+        if len(query.terms) < 2:  # "We'll see." is related to nothing
+            return Reply(dialogue_acts.NOTED)
         found = _found(turn, query, (yield from _sure(turn, query)), sure=True)
         known = self._known(turn.persona) or (yield from self._learn(turn.persona))
         related = _ranked(found + known.says(query, sure=True))
@@ -225,7 +225,24 @@ def _found(turn: Turn, query: Question, hits: Sequence[FoundUtterance], *, sure:
     for memory in reversed(answering):  # none ranks below one that follows
         best, lead = max(best, memory.share), f"From the bank {memory.bank}"
         banks.append(Candidate(best, "bank", memory.bank, memory.name, lead, memory.text))
-    return found + banks[::-1]
+    banks.reverse()
+    if banks and not sure and (following := _part_after(turn, query, answering[0])):
+        banks[1:] = [banks[0]._replace(id=following.name, text=following.text, later=True), *banks[1:]]
+        banks[2:] = [one for one in banks[2:] if (one.of, one.id) != (following.bank, following.name)]
+    return found + banks
+
+
+def _part_after(turn: Turn, query: Question, memory: Memory) -> Memory | None:
+    """Return the part after a memory, if it was recalled, too, and goes on with it where something is missing."""
+    whole, _, part = memory.name.rpartition("/")
+    if not (whole and part.isdecimal()):
+        return None
+    held = answer_kinds.held(memory.text, tokenizer.split(memory.text)) if query.needs else ()
+    if any(kind in held for kind in query.needs):
+        return None
+    name = f"{whole}/{int(part) + 1}"
+    after = next((one for one in turn.memories if one.bank == memory.bank and one.name == name), None)
+    return after if after is not None and goes_on(query, after.text) else None
 
 
 def _only_asks(memory: Memory) -> bool:
@@ -314,7 +331,7 @@ def _about_speaker(turn: Turn) -> Steps[Reply | LookUp]:
     naming = window.sure(_OWN_NAME, _MAX_HITS) if turn.older is None else turn.older
     if not naming and turn.archive is not None:
         return LookUp(_OWN_NAME, naming)
-    names = {hit.utterance.seq: hit.utterance for hit in naming}
+    names = {hit.utterance.seq: hit.utterance for hit in naming if hit.answers}
     found: list[tuple[int, int, Candidate]] = []  # by rank and seq
     for seq, stated in (names | {one.seq: one for one in islice(window.statements(), _MAX_LATEST)}).items():
         candidate = of_utterance(turn, 1.0, stated)

@@ -1,11 +1,21 @@
 """The question in a message, as chats and MB_Recall understand it."""
 
+import re
+
 from actors.engines import dialogue_acts
 from actors.retrieval.question import Question
 from actors.slices import Steps
 from actors.text import answer_kinds, tokenizer
+from actors.text.tokenizer import lexicon
 
 _AT_A_TIME = 4  # sentences that are read in one step
+_NEAR = 8  # sentences, the last of which may refer to the one before: "Bernie's will is lost. Where did I put it?"
+_MAX_NAMED = 3  # terms
+_PRONOUNS = lexicon(
+    """he she it they him her his hers its them their theirs er sie es ihn ihm ihr ihnen sein seine seinen ihre ihren
+    il elle ils elles lui leur son sa ses él ella ellos ellas su sus"""
+)
+_NAME = re.compile(r"(?<=[ ,;:])[A-ZÄÖÜÀ-ÝŁ][\w-]+(?:['\u2019]s \w+)?")
 
 
 def asked_terms(text: str) -> Steps[list[str]]:
@@ -42,11 +52,25 @@ def terms_asked_for(
     if len(asked) == 1:
         (words,) = asked
         kinds, terms = _asked_in(words)
+        if terms and not _PRONOUNS.isdisjoint(words):
+            terms += [term for term in _named_before(words, sentences) if term not in terms]
     else:
         kinds = [kind for words in asked for kind in answer_kinds.asked_for(words)]
         kinds = [answer_kinds.NUMBER if kind == answer_kinds.AGE else kind for kind in kinds]
         terms = [term for words in asked for term in tokenizer.terms(words)]
     return kinds + _without(name, terms or message.terms)
+
+
+def _named_before(words: list[str], sentences: list[str]) -> list[str]:
+    """Return the terms of what the sentence before one with these words names, if that is little."""
+    before = ""
+    for sentence in sentences[:_NEAR]:
+        if before and tokenizer.split(sentence) == words:
+            named = [word for name in _NAME.findall(before) for word in tokenizer.split(name)]
+            terms = tokenizer.terms(named)
+            return terms if len(terms) <= _MAX_NAMED else []
+        before = sentence
+    return []
 
 
 def questions_apart(text: str, name: frozenset[str]) -> Steps[list[Question]]:

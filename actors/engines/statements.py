@@ -6,15 +6,27 @@ from collections.abc import Iterable, Iterator
 from actors.engines import dialogue_acts
 from actors.engines.message import Utterance, turn_of
 from actors.retrieval.index import Index
+from actors.retrieval.question import Question
 from actors.slices import Steps, let_go
+from actors.text.answer_kinds import AGE
 
 MAX_POSTINGS = 128
 """Bounds the cost of a search: the number of places of words that it looks at, those of the rarest words."""
 
+_IN_CONTEXT, _WITH_AGE = 6, 64
+
+
+def in_context(question: Question) -> int:
+    """Return the number of best utterances whose words count for those around them.
+
+    Where an age is asked for that is more, because all the other messages about a person match no worse.
+    """
+    return _WITH_AGE if AGE in question.needs else _IN_CONTEXT
+
 
 def new_index() -> Index:
     """Make an empty index of utterances."""
-    return Index(max_postings=MAX_POSTINGS, relates=False)
+    return Index(max_postings=MAX_POSTINGS)
 
 
 class Statements:

@@ -6,7 +6,7 @@ from itertools import islice
 
 from actors.engines import dialogue_acts
 from actors.engines.message import FoundUtterance, Utterance, turn_of
-from actors.engines.statements import OlderStatements, Statements, new_index
+from actors.engines.statements import OlderStatements, Statements, in_context, new_index
 from actors.retrieval.found import Found
 from actors.retrieval.index import Index
 from actors.retrieval.question import Question
@@ -19,11 +19,11 @@ CAPACITY = 200
 MAX_LEFT = 2_000
 """The number of utterances that left the window and wait to be archived; above it the oldest are dropped."""
 
-IN_CONTEXT = 6
-"""The number of best utterances whose words count for those around them."""
+
+MAX_BETWEEN = 16
+"""The number of utterances after a statement among which its next one is looked for."""
 
 _FEW = 1_000  # statements that are dropped one by one
-_MAX_BETWEEN = 16  # utterances, up to the next statement
 
 
 class Window:
@@ -269,7 +269,7 @@ class Window:
 
     def _search(self, question: Question, limit: int, *, answering: bool) -> list[FoundUtterance]:
         index = self._ready()
-        found = index.search(question, limit, among=self._told, context=IN_CONTEXT, answering=answering)
+        found = index.search(question, limit, among=self._told, context=in_context(question), answering=answering)
         return self._found(found)
 
     def _ready(self) -> Index:
@@ -321,7 +321,7 @@ class Window:
         if index is None:
             return None
         for number, one in self._after(seq):
-            if one.seq > seq + _MAX_BETWEEN:
+            if one.seq > seq + MAX_BETWEEN:
                 return None
             if one.role == "user" and number in index:
                 return one
@@ -330,9 +330,9 @@ class Window:
     def _after(self, seq: int) -> Iterator[tuple[int, Utterance]]:
         """Yield the next few utterances in memory after a seq, each with its number in the index."""
         if seq < self.leaving_seq:
-            yield from self._archived.after(seq, _MAX_BETWEEN)
+            yield from self._archived.after(seq, MAX_BETWEEN)
         first = bisect_right(self._utterances, seq, key=_seq)
-        yield from enumerate(self._utterances[first : first + _MAX_BETWEEN], self._oldest + first)
+        yield from enumerate(self._utterances[first : first + MAX_BETWEEN], self._oldest + first)
 
     def compact(self) -> None:
         """Drop the index, which takes most of an idle window's memory; the next search rebuilds it."""

@@ -15,7 +15,8 @@ from time import monotonic, perf_counter
 from typing import Any, NamedTuple, TypeVar
 
 from actors.banks.loading import indexed, memory_terms
-from actors.conversations import archive, reading
+from actors.conversations import reading
+from actors.conversations.indexed import indexed_message, is_indexed
 from actors.conversations.stored import from_row
 from actors.core import Core
 from actors.engines import dialogue_acts
@@ -258,8 +259,8 @@ def _of_messages(rows: Sequence[MessageRow], a_turn: int) -> Steps[list[IndexedT
     for row in rows:
         utterance = from_row(row)
         terms = yield from dialogue_acts.finding_facts(utterance)
-        if archive.is_indexed(utterance, terms):
-            texts.append(archive.indexed(utterance, terms, a_turn))
+        if is_indexed(utterance, terms):
+            texts.append(indexed_message(utterance, terms, a_turn))
         yield
     return texts
 

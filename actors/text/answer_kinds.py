@@ -190,6 +190,12 @@ _AFTER_AGE = lexicon(
     und aber jetzt heute schon bald sie er wir ich im am seit"""
 ) | {""}
 _BORN = lexicon("born built founded geboren gebaut erbaut gegründet né née nés construit nació construido")
+_ABOUT = lexicon(
+    """of about nearly almost around only just over roughly approximately
+    etwa fast knapp ungefähr rund gerade erst schon environ presque seulement casi unos"""
+)
+"""Words between a verb and an age: "at the age of nine", "He is about thirty."."""
+
 _DETERMINERS = lexicon(
     "a an the my our your his her their ein eine einen einem einer mein meine meinen sein ihr der die das"
 )
@@ -230,7 +236,7 @@ def _ages_in(words: Sequence[str], first: int) -> list[str]:
         if NUMBER not in _kinds_of[word]:
             if word == "and" and place < len(words) and NUMBER in _kinds_of[words[place]]:  # "six hundred and forty"
                 continue
-            if word != "of":  # "at the age of nine"
+            if word not in _ABOUT:
                 earlier, before = before, "" if before in _NOBODY and word in _AGED else word
             continue
         following, further, last = [*words[place : place + 3], "", "", ""][:3]

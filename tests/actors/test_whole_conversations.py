@@ -174,6 +174,24 @@ async def test_what_left_the_window_is_found_before_and_after_it_is_indexed_and_
             assert await reply_to(user, f"Where did parcel p{number} go?", agent="scout") == sent(number)
 
 
+async def test_what_goes_on_with_an_answer_or_corrects_it_is_found_with_it_after_a_restart(tmp_path: Path):
+    depot, trevor = "Trevor runs the depot in Leeds.", "He is a cousin of Declan's."
+    hamper, fewer = "The hamper holds nine cheeses.", "Sorry, it's seven."
+    async with gateway_in(tmp_path) as gateway:
+        user = await CommandClient(gateway).register("ada")
+        await user.agent("scout")
+        for message in (depot, trevor, hamper, fewer):
+            await reply_to(user, message)
+        await talk(user, 170)
+        await until_reached(gateway, 128)
+    async with gateway_in(tmp_path) as gateway:
+        user = await CommandClient(gateway).log_on("ada")
+        asked = await reply_to(user, "Who runs the depot in Leeds?", agent="scout")
+        assert asked == f"You said: “{depot}”\nThen you said: “{trevor}”"
+        asked = await reply_to(user, "How many cheeses does the hamper hold?", agent="scout")
+        assert asked.startswith(f"You said: “{fewer}”")
+
+
 BREAK = (
     (
         "CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no''; END'",

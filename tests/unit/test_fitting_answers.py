@@ -86,3 +86,21 @@ def test_the_numbers_and_ages_of_a_profile_answer_too() -> None:
     conversation = Conversation(Persona("agt_1", "scout", "", "The Moon is 384,400 km away. Ada is nine."))
     assert quotes(conversation.say("How far is the Moon?")) == ["The Moon is 384,400 km away."]
     assert quotes(conversation.say("How old is Ada?")) == ["Ada is nine."]
+
+
+@pytest.mark.parametrize(
+    ("told", "question"),
+    [
+        ("Gideon the tortoise, he's about thirty.", "How old is the tortoise?"),
+        ("My cousin Ines is nearly 30 now.", "How old is Ines?"),
+        ("Lotte ist schon acht.", "Wie alt ist Lotte?"),
+    ],
+)
+def test_an_age_may_be_told_roughly(told: str, question: str) -> None:
+    assert quotes(after(told, "The tea was cold.").say(question)) == [told]
+
+
+def test_an_age_is_found_among_many_messages_about_someone() -> None:
+    told = "Lotte is eight and goes to the second class of the Montessori school."
+    since = [f"Lotte {verb} today." for verb in ("laughed", "cried", "sang", "ran", "slept", "ate", "swam", "read")]
+    assert quotes(after(told, *since).say("How old is Lotte?")) == [told]

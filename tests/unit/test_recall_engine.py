@@ -10,7 +10,8 @@ from msgspec import structs
 
 from actors.engines import dialogue_acts
 from actors.engines.message import FoundUtterance, Source, Utterance
-from actors.engines.recall import MAX_SOURCES, RecallEngine
+from actors.engines.quote import MAX_SOURCES
+from actors.engines.recall import RecallEngine
 from actors.engines.relevance import asking
 from actors.engines.turn import LookUp, Memory, Persona, Reply, Turn
 from actors.engines.window import CAPACITY, Window

@@ -32,6 +32,13 @@ def test_an_indirect_question_is_answered_and_is_no_fact(indirect: str) -> None:
         ("Der Schlüssel liegt unter der Matte.", "Ich weiß nicht, wo der Schlüssel ist."),
         ("La clé est sous le paillasson.", "Je ne sais plus où est la clé."),
         ("La llave está en el cajón.", "No recuerdo dónde está la llave."),
+        ("The key is under the mat.", "Can you remind me where the key is"),
+        ("The key is under the mat.", "Tell me where the key is."),
+        ("Der Schlüssel liegt unter der Matte.", "Sagen Sie mir bitte, wo der Schlüssel liegt."),
+        ("Der Schlüssel liegt unter der Matte.", "Ich wüsste gern, wo der Schlüssel liegt."),
+        ("Der Schlüssel liegt unter der Matte.", "Erinnere mich bitte daran, wo der Schlüssel liegt."),
+        ("La clé est sous le paillasson.", "Dis-moi où est la clé."),
+        ("La chiave è sotto lo zerbino.", "Dimmi dove è la chiave."),
     ],
 )
 def test_indirect_questions_are_understood_in_other_languages(told: str, indirect: str) -> None:
@@ -49,6 +56,28 @@ def test_indirect_questions_are_understood_in_other_languages(told: str, indirec
 def test_what_is_told_beside_an_indirect_question_is_remembered(told: str, question: str) -> None:
     (quote,) = quotes(after(told).say(question))
     assert quote in told
+
+
+@pytest.mark.parametrize(
+    "indirect", ["Sagen Sie mir bitte, wann der Schulbus fährt.", "Mich würde interessieren, wann der Schulbus fährt."]
+)
+def test_an_indirect_question_in_german_is_no_fact(indirect: str) -> None:
+    assert not after(indirect).say("Wann fährt der Schulbus?").sources
+
+
+def test_a_pronoun_stands_for_whom_the_sentence_before_names() -> None:
+    will = "Bernie's will is in the biscuit tin, I put it there."
+    conversation = after(will, "I put the list on the fridge.")
+    assert quotes(conversation.say("I can't find Bernie's will. Where did I put it?"))[0] == will
+    assert quotes(conversation.say("The fridge is broken. Where did I put the list?")) == [
+        "I put the list on the fridge."
+    ]
+
+
+@pytest.mark.parametrize("statement", ["We'll see.", "Love her!"])
+def test_a_statement_of_one_word_is_related_to_nothing(statement: str) -> None:
+    conversation = after("We shall see the doctor.", "I love the garden.")
+    assert conversation.say(statement).text == dialogue_acts.NOTED
 
 
 @pytest.mark.parametrize("message", ["I don't know what to do.", "I don't know what you mean."])
