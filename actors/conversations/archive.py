@@ -15,6 +15,7 @@ from actors.conversations.indexed import found_messages, indexed_message, is_ind
 from actors.conversations.reading import S, Stream
 from actors.conversations.room import Room
 from actors.conversations.stored import from_row
+from actors.engines.continuation import FOLLOWING
 from actors.engines.message import FoundUtterance
 from actors.engines.quote import MAX_SOURCES
 from actors.engines.statements import MAX_POSTINGS, OlderStatements, in_context
@@ -49,9 +50,6 @@ PAUSE_S = 0.03
 
 LOOK_UP_COSTS, FIND_COSTS = 8, 24
 """The number of statements that are read into memory at the cost of a look-up without and with an answer."""
-
-FOLLOWING = 4
-"""The number of messages after an answer that are read with it, because they may correct it or go on with it."""
 
 log = logging.getLogger("parley.archive")
 

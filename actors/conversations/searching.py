@@ -90,7 +90,7 @@ async def search(
     indexes = _indexes(searched, stretches)
     scanned = Elsewhere(len(scan), scan.frequencies(_looked_up(question)))
     found, elsewhere = await store.read(_in_indexes(indexes, question, limit, scanned, beside=asks))
-    for score, number in scan.search(question, limit, elsewhere, beside=asks):
+    for score, number in await sliced(scan.searching(question, limit, elsewhere, beside=asks)):
         found[places[number]] = score
     used = {one.number: -rank for rank, one in enumerate(searched)}
     ranked = sorted(found, key=lambda place: (found[place], used[place[0]], place[1]), reverse=True)[:limit]

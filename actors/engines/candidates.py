@@ -17,11 +17,15 @@ from actors.text.tokenizer import lexicon
 _REPEATS = 0.7  # the part of its share that a message keeps that has no word but the question's
 _I = lexicon("i ich je yo")
 _CORRECTS = re.compile(
-    r"""(?:(?:actually|no|nope|sorry|oops|correction|wait|hold\ on|hang\ on|scratch\ that|strike\ that
-    |my\ (?:mistake|bad)|rather|i\ meant|i\ mean|i\ was\ wrong|make\ (?:it|that)
-    |eigentlich|nein|nee|doch|moment|halt|quatsch|korrektur|entschuldigung|ich\ meinte?|stimmt\ nicht
-    |en\ fait|non|pardon|attends|attendez|je\ voulais\ dire|je\ me\ suis\ trompée?
-    |en\ realidad|perdón|perdona|espera|mejor\ dicho|quería\ decir|me\ equivoqué)\b\W*)+""",
+    r"(?:actually|no|nope|sorry|oops|correction|wait|rather|i meant|i mean|make (?:it|that)|eigentlich|nein|doch"
+    r"|korrektur|entschuldigung|ich meinte?|en fait|non|pardon|je voulais dire|en realidad|perdón|mejor dicho"
+    r"|quería decir)\b",
+    re.IGNORECASE,
+)
+_RETRACTS = re.compile(
+    r"""(?:(?:no|nein|non)\b[\s,]+)?(?:hold\ on|hang\ on|scratch\ that|strike\ that|my\ mistake|my\ bad|i\ was\ wrong
+    |nee|moment|halt|quatsch|stimmt\ nicht|attends|attendez|je\ me\ suis\ trompée?|perdona|espera|me\ equivoqué)
+    \s*[,.:;!\u2013\u2014-]+\s*(?=\w)""",
     re.IGNORECASE | re.VERBOSE,
 )
 _MEANT = lexicon("it its it's that meant mean make es das meine meinte c ce voulais era es eso quería")
@@ -157,11 +161,12 @@ def _corrected(turn: Turn, found: list[_Hit]) -> list[_Hit]:
 
 def _corrects(text: str) -> bool:
     """Return whether a statement corrects the one before it, without a subject of its own."""
-    correcting = _CORRECTS.match(text)
-    if not correcting:
+    if retracting := _RETRACTS.match(text):  # "No, hang on, the 22nd. The 25th was the labels."
+        text, *_ = dialogue_acts.passages(text[retracting.end() :])
+    elif not _CORRECTS.match(text):
         return False
-    meant = dialogue_acts.passages(text[correcting.end() :])[:1]  # "No, hang on, the 22nd. The 25th was the labels."
-    return len(tokenizer.split(" ".join(meant))) <= _SHORT or not _MEANT.isdisjoint(tokenizer.split(text))
+    words = tokenizer.split(text)
+    return len(words) <= _SHORT or not _MEANT.isdisjoint(words)
 
 
 def of_utterance(turn: Turn, share: float, utterance: Utterance) -> Candidate:

@@ -5,24 +5,26 @@
 
 from actors.engines.message import FoundUtterance, Utterance
 from actors.engines.turn import Turn
-from actors.engines.window import MAX_BETWEEN
 from actors.retrieval.question import Question
 from actors.text import answer_kinds, tokenizer
 from actors.text.tokenizer import lexicon
 
+FOLLOWING = 6
+"""The number of messages after one from the store among which its next statement is looked for."""
+
 _LEADS = lexicon("and but so well then also anyway oh und aber dann also et mais alors puis y pero e ma poi")
 _PRONOUNS = lexicon(
-    """he she it they him her his hers its their theirs them that this these
+    """he she it they him her his hers its their theirs them that
     er sie es ihn ihm ihr ihre ihren sein seine seinen seiner dort dafür dabei damit
-    il elle ils elles lui leur son sa ses ça él ella ellos su sus eso"""
+    il elle ils elles lui leur son sa ses ça él ellos su sus eso"""
 )
-_IT = lexicon("it es that this ça eso")
-_OF_THE_WEATHER = lexicon("s is was will looks feels seems rains rained snowed ist war wird regnet est était es era")
-
-
+_IT = lexicon("it es that ça eso")
+_OF_NOTHING = lexicon(  # "It's cold today.", "Es gibt Kuchen."
+    "s is was will got gets looks feels seems rains rained snowed ist war wird regnet gibt gab geht tut est était era"
+)
 _WHY = lexicon("why warum wieso weshalb weswegen pourquoi perché")
 _BECAUSE = lexicon(
-    """because since cause reason blames weil denn deshalb deswegen nämlich daher darum wegen grund
+    """because cause reason blames weil denn deshalb deswegen nämlich daher darum wegen
     parce car puisque raison porque pues perché poiché"""
 )
 _MAX_REASONS = 3  # statements after an answer, one of which may tell the reason
@@ -31,14 +33,20 @@ _MAX_REASONS = 3  # statements after an answer, one of which may tell the reason
 def continuation(turn: Turn, question: Question, answer: FoundUtterance) -> Utterance | None:
     """Return the statement after an answer if it goes on with it; None if it doesn't, or if nothing is missing.
 
-    Where a reason is asked for it may be one of the next few. For what goes on see `goes_on`.
+    The same speaker says it. Where a reason is asked for it may be one of the next few. For what goes on see `goes_on`.
     """
-    if answer.utterance.role != "user" or any(kind in answer.terms for kind in question.needs):
+    said = answer.utterance
+    if said.role != "user" or any(kind in answer.terms for kind in question.needs):
         return None
-    if not _WHY.isdisjoint(tokenizer.split(turn.message)) and (reason := _reason(turn, answer.utterance)):
-        return reason
-    following = next_statement(turn, answer.utterance)
-    return following if following is not None and goes_on(question, following.content) else None
+    if not _WHY.isdisjoint(tokenizer.split(turn.message)):
+        if _tells_reason(said):
+            return None
+        if reason := _reason(turn, said):
+            return reason
+    following = next_statement(turn, said)
+    if following is None or following.name != said.name:
+        return None
+    return following if goes_on(question, following.content) else None
 
 
 def goes_on(question: Question, text: str) -> bool:
@@ -48,24 +56,21 @@ def goes_on(question: Question, text: str) -> bool:
     one, and may begin with it.
     """
     words = tokenizer.split(text)
-    while len(words) > 1 and words[0] in _LEADS:
-        del words[0]
-    first, second = [*words, "", ""][:2]
+    start = next((place for place, word in enumerate(words) if word not in _LEADS), 0)
+    first, second = [*words[start : start + 2], "", ""][:2]
     if question.needs:
         held = answer_kinds.held(text, words)
-        begins = first in _PRONOUNS or answer_kinds.held(first, words[:1])
+        begins = first in _PRONOUNS or (first and answer_kinds.held(first, [first]))
         return bool(begins) and any(kind in held for kind in question.needs)
-    return first in _PRONOUNS and not (first in _IT and second in _OF_THE_WEATHER)
+    return first in _PRONOUNS and not (first in _IT and second in _OF_NOTHING)
 
 
 def _reason(turn: Turn, answer: Utterance) -> Utterance | None:
-    """Return the one of the next few statements that tells a reason; None if the answer does, or none of them."""
-    if _tells_reason(answer):
-        return None
+    """Return the one of the next few statements of the same speaker that tells a reason."""
     following: Utterance | None = answer
     for _ in range(_MAX_REASONS):
         following = next_statement(turn, following)
-        if following is None or _tells_reason(following):
+        if following is None or (following.name == answer.name and _tells_reason(following)):
             return following
     return None
 
@@ -79,11 +84,11 @@ def next_statement(turn: Turn, utterance: Utterance) -> Utterance | None:
     following = turn.window.next_statement(utterance)
     if not turn.older:
         return following
-    later = [hit.utterance for hit in turn.older if hit.utterance.role == "user" and hit.utterance.seq > utterance.seq]
+    first, last = utterance.seq + 1, utterance.seq + FOLLOWING
+    later = [one for one, *_ in turn.older if one.role == "user" and first <= one.seq <= last]
     if following is not None:
         later.append(following)
-    nearest = min(later, key=_seq, default=None)
-    return nearest if nearest is None or nearest.seq <= utterance.seq + MAX_BETWEEN else None
+    return min(later, key=_seq, default=None)
 
 
 def _seq(utterance: Utterance) -> int:

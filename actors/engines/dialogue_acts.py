@@ -81,23 +81,25 @@ _TASK = re.compile(
 
 _FIRST_OF_INDIRECT = lexicon(
     """i no sorry oh hm now can could tell remind do ich mich mir keine sag sage sagt sagen verrate verrat verraten
-    erinnere erinner kannst können weißt wissen je j dis dites rappelle rappelez sais me he quisiera dime
+    erinnere erinner kannst können weißt wissen je j tu dis dites rappelle rappelez sais me he quisiera dime
     dimmi ditemi vorrei non ho"""
 )
 _INDIRECT = re.compile(
-    r"""(?:(?:and|but|so|well|oh|hm+|sorry|also|now|und|aber)\b,?\ *)*
+    r"""(?:(?:and|but|so|well|oh|hm+|sorry|also|now|und|aber)\b,?+\ *+)*+
     (?:(?:i\ (?:wonder|was\ wondering|am\ wondering|want\ to\ know|have\ no\ idea)
     |i(?:'d|\ would)\ (?:like|love)\ to\ know|i'm\ wondering|no\ idea|i(?:'ve|\ have)?\ forgot(?:ten)?(?:\ to\ ask)?
     |i\ (?:don't|do\ not)\ (?:know|remember|recall)|i\ (?:can't|cannot)\ (?:remember|recall)(?:\ any\ ?more)?)\ +
     (?=(?:who|whom|whose|what|which|when|where|why|how)\b(?!\ to\b)|(?<=wonder\ )(?:if|whether)\b)
     |(?:(?:(?:can|could)\ you\ )?(?:please\ )?(?:tell|remind)\ (?:me|us)(?:\ (?:again|please))?
-    |do\ you\ (?:happen\ to\ )?(?:know|remember)),?\ +
+    |do\ you\ (?:happen\ to\ )?(?:know|remember(?!\ when))),?\ +
     (?=(?:who|whom|whose|what|which|when|where|why|how)\b(?!\ to\b))
     |(?:ich\ frage\ mich|ich\ wei(?:ß|ss)\ nicht(?:\ mehr)?|ich\ (?:möchte|will|würde\ gern(?:e)?)\ wissen
     |ich\ wüsste\ (?:zu\ )?gern(?:e)?|mich\ (?:würde\ interessieren|interessiert)|mir\ ist\ entfallen
     |ich\ hab(?:e)?\ vergessen|keine\ ahnung|weißt\ du|wissen\ sie
-    |(?:(?:kannst\ du|können\ sie)\ )?(?:bitte\ )?(?:sag(?:en?|t)?|verrat(?:en?)?|erinner(?:e|n)?)(?:\ sie)?
-    \ (?:mir|mich|uns)(?:\ (?:bitte|mal|doch|noch\ ?mal|noch\ einmal|daran|sagen|verraten)){0,3}),?\ +
+    |(?:kannst\ du|können\ sie)\ (?:mir|uns|mich)(?:\ (?:bitte|mal|noch\ ?mal|noch\ einmal|daran)){0,3}
+    \ (?:sagen|verraten|erinnern)
+    |(?:bitte\ )?(?:sag(?:en?|t)?|verrat(?:en?)?|erinner(?:e|n)?)(?:\ sie)?
+    \ (?:mir|mich|uns)(?:\ (?:bitte|mal|doch|noch\ ?mal|noch\ einmal|daran)){0,3}),?\ +
     (?=(?:wer|wen|wem|wessen|was|welche[mnrs]?|wann|wo|woher|wohin|warum|wie)\b)
     |(?:je\ me\ demande|je\ ne\ (?:sais|me\ souviens)\ (?:pas|plus)|j'ai\ oublié|je\ voudrais\ savoir
     |(?:dis|dites|rappelle|rappelez)-(?:moi|nous)(?:,?\ s'il\ (?:te|vous)\ pla[iî]t,?)?|(?:tu\ )?sais(?:-tu)?)\ +
@@ -105,7 +107,7 @@ _INDIRECT = re.compile(
     |(?:me\ pregunto|no\ sé|no\ recuerdo|he\ olvidado|quisiera\ saber|dime)\ +
     (?=(?:qué|quién(?:es)?|cuándo|dónde|cómo|cuánt[oa]s?|cuál(?:es)?)\b)
     |(?:dimmi|ditemi|vorrei\ sapere|non\ (?:so|ricordo)(?:\ più)?|ho\ dimenticato)\ +
-    (?=(?:chi|che|cosa|quando|dove|come|perché|quant[oaie]|qual[ei]?)\b))
+    (?=(?:chi|(?:che\ )?cosa|quando|dove|come|quant[oaie]|qual[ei]?)\b))
     (?=[^,;:–—.!?\n]*(?:[.!?\n]|$))""",  # what follows a comma may state something
     re.IGNORECASE | re.VERBOSE,
 )

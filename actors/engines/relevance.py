@@ -9,12 +9,13 @@ from actors.text import answer_kinds, tokenizer
 from actors.text.tokenizer import lexicon
 
 _AT_A_TIME = 4  # sentences that are read in one step
-_NEAR = 8  # sentences, the last of which may refer to the one before: "Bernie's will is lost. Where did I put it?"
+_NEAR = 8  # sentences, the last of which may refer to the one before: "I miss Bernie's will. Where did I put it?"
 _MAX_NAMED = 3  # terms
 _PRONOUNS = lexicon(
-    """he she it they him her his hers its them their theirs er sie es ihn ihm ihr ihnen sein seine seinen ihre ihren
-    il elle ils elles lui leur son sa ses él ella ellos ellas su sus"""
+    """he she they him her his hers them their theirs er sie ihn ihm ihr ihnen seine seinen ihre ihren
+    il elle ils elles lui leur sa ses él ellos ellas su sus"""
 )
+_IT = lexicon("it its es")
 _NAME = re.compile(r"(?<=[ ,;:])[A-ZÄÖÜÀ-ÝŁ][\w-]+(?:['\u2019]s \w+)?")
 
 
@@ -52,7 +53,7 @@ def terms_asked_for(
     if len(asked) == 1:
         (words,) = asked
         kinds, terms = _asked_in(words)
-        if terms and not _PRONOUNS.isdisjoint(words):
+        if terms and not (_PRONOUNS if Question(terms).tells_subject else _PRONOUNS | _IT).isdisjoint(words):
             terms += [term for term in _named_before(words, sentences) if term not in terms]
     else:
         kinds = [kind for words in asked for kind in answer_kinds.asked_for(words)]

@@ -20,9 +20,7 @@ MAX_LEFT = 2_000
 """The number of utterances that left the window and wait to be archived; above it the oldest are dropped."""
 
 
-MAX_BETWEEN = 16
-"""The number of utterances after a statement among which its next one is looked for."""
-
+_MAX_BETWEEN = 16  # utterances, up to the next statement
 _FEW = 1_000  # statements that are dropped one by one
 
 
@@ -321,7 +319,7 @@ class Window:
         if index is None:
             return None
         for number, one in self._after(seq):
-            if one.seq > seq + MAX_BETWEEN:
+            if one.seq > seq + _MAX_BETWEEN:
                 return None
             if one.role == "user" and number in index:
                 return one
@@ -330,9 +328,9 @@ class Window:
     def _after(self, seq: int) -> Iterator[tuple[int, Utterance]]:
         """Yield the next few utterances in memory after a seq, each with its number in the index."""
         if seq < self.leaving_seq:
-            yield from self._archived.after(seq, MAX_BETWEEN)
+            yield from self._archived.after(seq, _MAX_BETWEEN)
         first = bisect_right(self._utterances, seq, key=_seq)
-        yield from enumerate(self._utterances[first : first + MAX_BETWEEN], self._oldest + first)
+        yield from enumerate(self._utterances[first : first + _MAX_BETWEEN], self._oldest + first)
 
     def compact(self) -> None:
         """Drop the index, which takes most of an idle window's memory; the next search rebuilds it."""

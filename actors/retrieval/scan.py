@@ -7,6 +7,7 @@ from actors.retrieval.found import LONGER_BY, MAX_RELATIVES, RELATIVE, beginning
 from actors.retrieval.question import Question
 from actors.retrieval.ranking import IN_CONTEXT, K1, B, Gains, Matched, factors, in_context, rarity
 from actors.retrieval.stored import MAX_LOOKED_UP, MAX_TERMS, Elsewhere
+from actors.slices import Steps
 from actors.text import tokenizer
 from actors.text.answer_kinds import ASKED, ASKS
 
@@ -17,7 +18,7 @@ class Scan:
     >>> scan = Scan()
     >>> scan.add(["dog", "name", "rex"])
     >>> scan.add(["train", "leav"], strength=0.5)
-    >>> [number for _, number in scan.search(Question(["dog"]), 5, Elsewhere())]
+    >>> [number for _, number in whole(scan.searching(Question(["dog"]), 5, Elsewhere()))]
     [0]
     """
 
@@ -57,9 +58,9 @@ class Scan:
         """Return how many texts have each of these terms; those that none has are left out."""
         return {term: len(having) for term in terms if (having := self._postings.get(term))}
 
-    def search(
+    def searching(
         self, question: Question, limit: int, elsewhere: Elsewhere, *, beside: bool = True
-    ) -> list[tuple[float, int]]:
+    ) -> Steps[list[tuple[float, int]]]:
         """Return the scores and numbers of the texts that match a question best, in their context.
 
         Of equals the first added comes first.
@@ -73,18 +74,27 @@ class Scan:
         known = self._known(list(question.terms)[:MAX_LOOKED_UP])
         rarest = sorted(known, key=lambda term: (len(self._postings[term]), term))[:MAX_TERMS]
         texts, strengths = len(self._terms) + elsewhere.texts, self._strengths
-        gains: dict[int, Gains] = {}
+        fixed, by_length = K1 * (1 - B), K1 * B * len(self._terms) / (self._words or 1)
         own: dict[int, float] = {}
+        of_terms: list[tuple[str, dict[int, float]]] = []
         for term in rarest:
             asked, weight = known[term]
             having = self._postings[term]
             weight *= (K1 + 1) * rarity(texts, len(having) + elsewhere.frequencies.get(term, 0))
+            gained: dict[int, float] = {}
             for number in having:
-                gain = weight * self._times(term, number)
-                of_text = gains.setdefault(number, {})
-                of_text[asked] = max(gain, of_text.get(asked, 0.0))
+                terms = self._terms[number]
+                times = terms.count(term)
+                gain = gained[number] = weight * times / (times + fixed + by_length * len(terms))
                 own[number] = own.get(number, 0.0) + gain * strengths[number]
-        best = nlargest(max(limit, IN_CONTEXT), own, key=lambda number: (own[number], -number))
+            of_terms.append((asked, gained))
+            yield
+        best = [-at for _, at in nlargest(max(limit, IN_CONTEXT), ((score, -number) for number, score in own.items()))]
+        gains: dict[int, Gains] = {number: {} for number in best}
+        for asked, gained in of_terms:
+            for number in best:
+                if number in gained:
+                    gains[number][asked] = max(gained[number], gains[number].get(asked, 0.0))
         found, raising = self._in_context(best, gains), question.raising
         holding = {kind: set(self._postings[kind]) for kind in (*raising, ASKED, ASKS) if kind in self._postings}
         raised = factors(raising, holding, found.keys())
@@ -94,12 +104,6 @@ class Scan:
             if beside or number in own
         ]
         return [(score, -number) for score, number in nlargest(limit, scores)]
-
-    def _times(self, term: str, number: int) -> float:
-        """Return how much it counts, from 0 to 1, that a text has a term so often."""
-        terms = self._terms[number]
-        times = terms.count(term)
-        return times / (times + K1 * (1 - B) + K1 * B * len(terms) * len(self._terms) / (self._words or 1))
 
     def _in_context(self, best: Iterable[int], gains: Mapping[int, Gains]) -> dict[int, Gains]:
         """Return the gains of the best texts and of those beside them, in their context."""

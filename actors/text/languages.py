@@ -101,7 +101,7 @@ _IRREGULAR = {form: forms[0] for forms in map(str.split, _IRREGULAR_FORMS.split(
 """English words that no ending tells to be forms of another."""
 
 _GERMAN_FORMS = """
-    backen bäckt, bitten bittet bat baten gebeten, bieten bietet bot boten geboten, bleiben bleibt blieb blieben,
+    backen bäckt, bitten bittet bat baten gebeten, bieten bietet bot geboten, bleiben bleibt blieb blieben,
     brechen bricht brach brachen gebrochen, bringen bringt brachte brachten gebracht,
     brennen brennt brannte brannten gebrannt, denken denkt dachte dachten gedacht,
     dürfen darf durfte durften gedurft, essen isst aß aßen ass assen gegessen, fahren fährt fuhr fuhren,
@@ -111,7 +111,7 @@ _GERMAN_FORMS = """
     graben gräbt grub gruben, halten hält hielt hielten, hängen hängt hing hingen gehangen,
     heben hebt hob hoben gehoben, helfen hilft half halfen geholfen, kennen kennt kannte kannten gekannt,
     kommen kommt kam kamen, laden lädt lud luden, lassen lässt ließ ließen, laufen läuft lief liefen,
-    leihen leiht lieh liehen geliehen, lesen liest las lasen, liegen liegt lag lagen gelegen,
+    leihen leiht lieh liehen geliehen, lesen liest las lasen, liegen liegt lag gelegen,
     nehmen nimmt nahm nahmen genommen, nennen nennt nannte nannten genannt, reiten reitet ritt ritten geritten,
     rennen rennt rannte rannten gerannt, rufen ruft rief riefen, schießen schießt schoss schossen geschossen,
     schlafen schläft schlief schliefen, schlagen schlägt schlug schlugen,
@@ -120,24 +120,25 @@ _GERMAN_FORMS = """
     sehen sieht sah sahen, singen singt sang sangen gesungen, sitzen sitzt saß saßen gesessen,
     sprechen spricht sprach sprachen gesprochen, springen springt sprang sprangen gesprungen,
     stechen sticht stach stachen gestochen, stehen steht stand standen gestanden,
-    stehlen stiehlt stahl stahlen gestohlen, steigen steigt stieg stiegen gestiegen,
+    stehlen stiehlt gestohlen, steigen steigt stieg stiegen gestiegen,
     sterben stirbt starb starben gestorben,
     streichen streicht strich strichen gestrichen, tragen trägt trug trugen, treffen trifft traf trafen getroffen,
     treten tritt trat traten, trinken trinkt trank tranken getrunken, tun tut tat taten getan,
     verlieren verliert verlor verloren, vergessen vergisst vergaß vergaßen, wachsen wächst wuchs wuchsen,
-    waschen wäscht wusch wuschen, werfen wirft warf warfen geworfen, wissen weiß wusste wussten gewusst,
+    waschen wäscht wusch wuschen, werfen wirft warf warfen geworfen, wissen wusste wussten gewusst,
     ziehen zieht zog zogen gezogen
 """
-_GERMAN = {form: forms[0] for forms in map(str.split, _GERMAN_FORMS.split(",")) for form in forms}
+_GERMAN = {form.casefold(): forms[0] for forms in map(str.split, _GERMAN_FORMS.split(",")) for form in forms}
 """German verbs whose forms no ending tells."""
 
 _SEPARATED = re.compile(
     r"(?:ab|an|auf|aus|bei|durch|ein|fest|heim|her|hin|los|mit|nach|um|vor|weg|weiter|wieder|zu|zurück|zusammen)?"
-    r"(ge\w{3,}(?:t|en))"
+    r"(ge(?!\w*(?:heit|keit|schaft)$)\w{3,}(?:t|en))"
 )
 _LIKE_PARTICIPLES = """
     gebiet geburt gedicht gefecht gefährt gehalt gehört gerät gericht gerücht geschlecht geschäft gesicht gespenst
-    gestalt gewalt gewicht gewährt gemüt gefällt gelingt genießt gelangt
+    gestalt gewalt gewicht gewährt gemüt gefällt geniesst gelangt gelingt geleit gerüst gegenwart germanist
+    gebhardt gerhardt gerhart gernot
 """
 _NO_PARTICIPLES = frozenset(_LIKE_PARTICIPLES.split())
 

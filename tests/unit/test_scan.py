@@ -10,6 +10,7 @@ from actors.retrieval import stored
 from actors.retrieval.question import Question
 from actors.retrieval.scan import Scan
 from actors.retrieval.stored import Elsewhere
+from actors.slices import whole
 from actors.text import tokenizer
 from actors.text.answer_kinds import ASKED, ASKS, DATE, NUMBER
 from persistence import banks, search_index, users
@@ -49,7 +50,7 @@ async def test_a_scan_finds_and_scores_as_an_index_does(store: Store, seed: int)
         elsewhere = Elsewhere(chance.randint(0, 500), {word: chance.randint(0, 40) for word in asked})
         question, beside = Question(asked), chance.choice((False, True))
         hits = await store.read(stored.search(collection, question, 60, elsewhere, beside=beside))
-        found = scan.search(question, 60, elsewhere, beside=beside)
+        found = whole(scan.searching(question, 60, elsewhere, beside=beside))
         assert {number: round(score, 9) for score, number in found} == {
             hit.document: round(hit.score, 9) for hit in hits
         }
@@ -61,18 +62,18 @@ def test_what_was_said_just_before_counts_and_so_does_what_is_asked_for():
     scan.add(["hamster", "birthday"], place=(1, 1))
     scan.add(["cat", "no"], place=(1, 2))
     scan.add(["cat", "no"], place=(2, 2))  # in another conversation
-    assert [number for _, number in scan.search(Question(["hamster"]), 9, NOWHERE_ELSE)] == [0, 1]
-    assert [number for _, number in scan.search(Question(["hamster"]), 9, NOWHERE_ELSE, beside=False)] == [0]
+    assert [number for _, number in whole(scan.searching(Question(["hamster"]), 9, NOWHERE_ELSE))] == [0, 1]
+    assert [number for _, number in whole(scan.searching(Question(["hamster"]), 9, NOWHERE_ELSE, beside=False))] == [0]
     scan.add(["hamster", "cage"])
     scan.add(["hamster", NUMBER])
-    assert [number for _, number in scan.search(Question(["hamster", NUMBER]), 1, NOWHERE_ELSE)] == [4]
+    assert [number for _, number in whole(scan.searching(Question(["hamster", NUMBER]), 1, NOWHERE_ELSE))] == [4]
 
 
 def test_a_weaker_text_comes_after_an_equal_one_and_equals_in_their_order():
     scan = Scan()
     for strength in (0.5, 1.0, 1.0, 0.5):
         scan.add(["dog", "rex"], strength)
-    assert [number for _, number in scan.search(Question(["dog"]), 9, NOWHERE_ELSE)] == [1, 2, 0, 3]
-    assert [number for _, number in scan.search(Question(["dog"]), 2, NOWHERE_ELSE)] == [1, 2]
+    assert [number for _, number in whole(scan.searching(Question(["dog"]), 9, NOWHERE_ELSE))] == [1, 2, 0, 3]
+    assert [number for _, number in whole(scan.searching(Question(["dog"]), 2, NOWHERE_ELSE))] == [1, 2]
     assert scan.frequencies(["dog", "cat"]) == {"dog": 4}
-    assert Scan().search(Question(["dog"]), 9, NOWHERE_ELSE) == []
+    assert whole(Scan().searching(Question(["dog"]), 9, NOWHERE_ELSE)) == []

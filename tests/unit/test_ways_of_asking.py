@@ -35,6 +35,7 @@ def test_an_indirect_question_is_answered_and_is_no_fact(indirect: str) -> None:
         ("The key is under the mat.", "Can you remind me where the key is"),
         ("The key is under the mat.", "Tell me where the key is."),
         ("Der Schlüssel liegt unter der Matte.", "Sagen Sie mir bitte, wo der Schlüssel liegt."),
+        ("Der Schlüssel liegt unter der Matte.", "Kannst du mir sagen, wo der Schlüssel liegt."),
         ("Der Schlüssel liegt unter der Matte.", "Ich wüsste gern, wo der Schlüssel liegt."),
         ("Der Schlüssel liegt unter der Matte.", "Erinnere mich bitte daran, wo der Schlüssel liegt."),
         ("La clé est sous le paillasson.", "Dis-moi où est la clé."),
@@ -49,6 +50,8 @@ def test_indirect_questions_are_understood_in_other_languages(told: str, indirec
     ("told", "question"),
     [
         ("I don't know why, but the code was changed to 4711.", "What is the code?"),
+        ("Do you remember when we went to Rome and Ada lost her hat.", "What did Ada lose?"),
+        ("Ho dimenticato che domani arriva Carla.", "Quando arriva Carla?"),
         ("I forgot my umbrella in Leeds.", "Where did I forget my umbrella?"),
         ("I don't know where my keys are. The spare key hangs in the shed.", "Where is the spare key?"),
     ],
@@ -72,6 +75,13 @@ def test_a_pronoun_stands_for_whom_the_sentence_before_names() -> None:
     assert quotes(conversation.say("The fridge is broken. Where did I put the list?")) == [
         "I put the list on the fridge."
     ]
+
+
+def test_a_pronoun_that_refers_to_nobody_needs_no_name() -> None:
+    son, rent = "My son is nine.", "The rent is 700."
+    conversation = after(son, rent)
+    assert quotes(conversation.say("I met Ada Palmer. How old is my son?")) == [son]
+    assert quotes(conversation.say("Greetings from Bremen Hauptbahnhof. How much is it for the rent?")) == [rent]
 
 
 @pytest.mark.parametrize("statement", ["We'll see.", "Love her!"])
