@@ -144,7 +144,8 @@ class ChatStoring:
                     if isinstance(answer.error, CensoredMeanwhile):
                         found = ConversationLoaded(conversation, stood, error=answer.error)
                         self._host.messages -= count
-                        if streamed:
+                        conversation.last_seq -= len(messages)  # an erasure under way counts what was stored
+                        if run is not None:
                             self._host.commit(
                                 _failure(conversation, said, answer.error, self._clock()), refusals=_USER_GONE
                             )

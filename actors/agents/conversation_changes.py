@@ -81,10 +81,10 @@ def erase(host: ChangesHost, chats: PrivateChats, message: EraseConversation) ->
     """Erase a conversation; chats that are under way in it fail, and nothing of them is stored any more."""
     row = message.conversation
     ended: AsyncFuture[None] = AsyncFuture()
-    messages = max(chats.erase(row.number, row.user_id if row.is_default else row.number, ended), row.last_seq)
+    dropped = chats.erase(row.number, row.user_id if row.is_default else row.number, ended)
 
     def applied() -> None:
-        host.messages = max(host.messages - messages, 0)
+        host.messages = max(host.messages - max(dropped.last_seq if dropped else 0, row.last_seq), 0)
 
     erased = host.commit_or_refuse(
         idempotency_records.redact_of_conversation(row.number),

@@ -98,7 +98,7 @@ class ConversationsInUse:
         known = self._bound_to(user_id, client_id)
         if known is None:
             return Binding(asked=self._as_bound)
-        return Binding(known.id) if known.stored and known.copy_of is None else Binding()
+        return Binding(known.id) if known.stored and known.loaded and known.copy_of is None else Binding()
 
     def _bound_to(self, user_id: str, client_id: str) -> Conversation | None:
         """Find the conversation in memory that was last bound to a client's own id, even if that is not stored yet."""

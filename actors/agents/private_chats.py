@@ -124,12 +124,12 @@ class PrivateChats:
             self._drop(conversation, user_gone())
         self.load_anew()
 
-    def erase(self, number: int, key: str | int, ended: AsyncFuture[None]) -> int:
-        """Drop a conversation that is being erased; return its last seq, 0 if it was not in memory."""
+    def erase(self, number: int, key: str | int, ended: AsyncFuture[None]) -> Conversation | None:
+        """Drop a conversation that is being erased, and return it if it was in memory."""
         erased = self._conversations.erase(number, key, ended)
         for conversation in filter(None, (erased, *self._conversations.copies_of(number))):
             self._drop(conversation, no_such_conversation())
-        return 0 if erased is None else erased.last_seq
+        return erased
 
     def _drop(self, conversation: Conversation, error: ServiceError) -> None:
         """Drop a conversation, and fail the chats that are under way in it; an engine at work there is stopped."""

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from actors.calls.request import EMPTY, NO_DEFINITION, NO_TARGET, Definition, Target, TPSRequest
 from actors.core import Core
-from actors.errors import Overloaded, ServiceError
+from actors.errors import Overloaded, RefusedAlone, ServiceError
 from actors.idempotency.records import Quoting, Receipt
 from actors.quotas.messages import QuotaStatus
 from actors.runtime.directory import ASK_TIMEOUT_S, NotOwner
@@ -221,7 +221,8 @@ class Call(Struct):
         except NotOwner:  # the actor's shard left this node meanwhile
             raise Elsewhere(key, self) from None
         except ServiceError as error:
-            if not isinstance(error, Overloaded):  # else it may still run, as when the client disconnects
+            # else it may still run, as when the client disconnects
+            if not isinstance(error, Overloaded) or isinstance(error, RefusedAlone):
                 receipt.undo()
                 receipt.make = None
                 # forget what `answer` noted of the refused change

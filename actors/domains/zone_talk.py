@@ -148,13 +148,13 @@ class ZoneTalk:
         zone = message.zone
         if self._host.zones.get(zone.row.id, zone) is not zone:
             return  # it is loaded once more
-        if isinstance(message.error, CensoredMeanwhile):
+        if isinstance(message.error, CensoredMeanwhile) and zone.row.id in self._host.zones:
             self._load_anew(zone)
             return
         if message.newest is not None:
             zone.take(self._host.store, message.newest)
         zone.storing = False
-        zone.go_on(message.error)
+        zone.go_on(None if isinstance(message.error, CensoredMeanwhile) else message.error)
 
     def reload(self, zone_ids: Iterable[str]) -> bool:
         """Load redacted zones anew, and fail the chats at work there; return False if no chat is under way."""

@@ -12,7 +12,9 @@ from actors.agents.messages import MemoriesNeeded, RanBefore, ReadAgent, SendCha
 from actors.conversations.conversation import ChatSent
 from actors.conversations.stored import CensoredMeanwhile
 from actors.core import Core
+from actors.domains.messages import DOMAIN, DestroyZone, DomainViewer
 from actors.ids import system_clock
+from persistence.store import Query
 from tests.gateways.gate import Gate
 from tests.gateways.scripted import ScriptedEngine
 from tests.support.core import open_core
@@ -245,3 +247,60 @@ async def test_of_streamed_replies_only_the_one_fails_that_draws_on_the_memory(
         assert (ended.body["state"], ended.body["error"]["internal_code"]) == ("failed", 5003)
     (await hall.say(hall.owner, "say:More", **place)).ok()
     assert await hall.texts(hall.owner, service, **target) == [text, "say:More", "More"]
+
+
+@pytest.mark.parametrize("in_zone", [False, True])
+async def test_a_chat_that_is_refused_leaves_its_audit_row(hall: Hall, unique: str, in_zone: bool):
+    place = {"domain": f"{unique}-domain"} if in_zone else {}
+    if in_zone:
+        vx = {"name": place["domain"], "description": "A hall"}
+        (await hall.owner.command("DM_Create", target={"agent": hall.agent}, vx=vx)).ok()
+    (await hall.say(hall.owner, "Hello!", **place)).ok()
+    censoring = await hall.censoring()
+    quoting = await hall.behind(hall.say(hall.owner, QUESTION, **place))
+    hall.disk.let_go()
+    (await censoring).ok()
+    (await quoting).refused(5003, 503)
+    rows = Query("SELECT service, internal_code FROM audit", (), tuple)
+    async with asyncio.timeout(10):
+        while ("AP_Chat", 5003) not in await hall.core.store.fetch(rows):
+            await spin()
+
+
+async def test_a_zone_that_is_destroyed_while_a_chat_there_is_refused_stays_destroyed(hall: Hall, unique: str):
+    domain = f"{unique}-domain"
+    vx = {"name": domain, "description": "A hall"}
+    made = (await hall.owner.command("DM_Create", target={"agent": hall.agent}, vx=vx)).ok().profile[0]
+    garden = {"target": {"domain": domain}, "vx": {"name": "garden"}}
+    zone = (await hall.owner.command("ZN_Create", **garden)).ok().profile[0]
+    owner = (await hall.owner.command("US_Read")).ok().profile[0]
+    (await hall.say(hall.owner, "Hello!", domain=domain, zone="garden")).ok()
+    censoring = await hall.censoring()
+    quoting = await hall.behind(hall.say(hall.owner, QUESTION, domain=domain, zone="garden"))
+    destroyed = asyncio.create_task(
+        hall.core.directory.ask(DOMAIN, made["id"], DestroyZone(DomainViewer(owner["id"]), zone["id"]))
+    )
+    await spin()
+    hall.disk.let_go()
+    (await censoring).ok()
+    (await quoting).refused(5003, 503)
+    await destroyed
+    zones = (await hall.owner.command("ZN_List", target={"domain": domain})).ok().profile
+    assert [one["name"] for one in zones] == ["lobby"]
+    (await hall.owner.command("ZN_Create", **garden)).ok()
+
+
+async def test_messages_are_counted_right_when_a_conversation_is_erased_while_a_reply_there_is_refused(hall: Hall):
+    for user, content in ((hall.owner, "Hello!"), (hall.other, "Hello!"), (hall.other, "Hello again!")):
+        (await hall.say(user, content)).ok()
+    censoring = await hall.censoring()
+    quoting = await hall.behind(hall.say(hall.owner, QUESTION))
+    default = {"agent": hall.agent, "conversation": "default"}
+    erasing = await hall.behind(hall.owner.command("CV_Destroy", target=default))
+    hall.disk.let_go()
+    (await censoring).ok()
+    assert not (await quoting).body["status"]["success"]
+    (await erasing).ok()
+    (agent,) = hall.core.directory.statuses("agent")
+    view = await hall.core.directory.ask("agent", agent.key, ReadAgent("", access_granted=True))
+    assert view.messages == 4
