@@ -23,7 +23,7 @@ HEADERS: Schema = {
         "Only on the answer to a repeat: nothing was done, and this is the first answer.", text(enum=["true"])
     ),
     "x-should-retry": _header(
-        "Only where a repeat would be refused again; clients of OpenAI's API then send none.", text(enum=["false"])
+        "false where a repeat would be refused again; clients of OpenAI's API then send none.", text(enum=["false"])
     ),
     "ETag": _header("This version of it, for `If-None-Match`.", text()),
     "Cache-Control": _header("How long it may be used without asking again.", text()),

@@ -21,9 +21,7 @@ LONGEST_TEXT = 32_000
 CUT_FROM = 4_095
 """Bytes of a line that a terminal hands on by itself, without a word about the rest of a longer one."""
 TOO_LONG = f"Lines of {CUT_FROM:,} bytes and more can't be sent from here; use a pipe, or end parts with a backslash."
-KEPT = (
-    "Here each text has a key of its own: your message stays in the conversation, and said again it stands there twice."
-)
+KEPT = "Your message is kept in the conversation. If you send it again here, it stands there twice."
 DESCRIPTION = "Made by parley chat"
 
 
