@@ -27,6 +27,7 @@ _BECAUSE = lexicon(
     """because cause reason blames weil denn deshalb deswegen nämlich daher darum wegen
     parce car puisque raison porque pues perché poiché"""
 )
+_READ = tokenizer.SLICE_CHARS  # characters of a text
 _MAX_REASONS = 3  # statements after an answer, one of which may tell the reason
 
 
@@ -38,7 +39,7 @@ def continuation(turn: Turn, question: Question, answer: FoundUtterance) -> Utte
     said = answer.utterance
     if said.role != "user" or any(kind in answer.terms for kind in question.needs):
         return None
-    if not _WHY.isdisjoint(tokenizer.split(turn.message)):
+    if not _WHY.isdisjoint(tokenizer.split(turn.message[-_READ:])):
         if _tells_reason(said):
             return None
         if reason := _reason(turn, said):
@@ -55,11 +56,11 @@ def goes_on(question: Question, text: str) -> bool:
     It begins with a pronoun, but not as "It's cold today." does. Where a number or date is asked for it has to hold
     one, and may begin with it.
     """
-    words = tokenizer.split(text)
+    words = tokenizer.split(text[:_READ])
     start = next((place for place, word in enumerate(words) if word not in _LEADS), 0)
     first, second = [*words[start : start + 2], "", ""][:2]
     if question.needs:
-        held = answer_kinds.held(text, words)
+        held = answer_kinds.held(text[:_READ], words)
         begins = first in _PRONOUNS or (first and answer_kinds.held(first, [first]))
         return bool(begins) and any(kind in held for kind in question.needs)
     return first in _PRONOUNS and not (first in _IT and second in _OF_NOTHING)
@@ -76,7 +77,7 @@ def _reason(turn: Turn, answer: Utterance) -> Utterance | None:
 
 
 def _tells_reason(utterance: Utterance) -> bool:
-    return not _BECAUSE.isdisjoint(tokenizer.split(utterance.content))
+    return not _BECAUSE.isdisjoint(tokenizer.split(utterance.content[:_READ]))
 
 
 def next_statement(turn: Turn, utterance: Utterance) -> Utterance | None:

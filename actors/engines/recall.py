@@ -237,7 +237,8 @@ def _part_after(turn: Turn, query: Question, memory: Memory) -> Memory | None:
     whole, _, part = memory.name.rpartition("/")
     if not (whole and part.isdecimal()):
         return None
-    held = answer_kinds.held(memory.text, tokenizer.split(memory.text)) if query.needs else ()
+    text = memory.text[: tokenizer.SLICE_CHARS]
+    held = answer_kinds.held(text, tokenizer.split(text)) if query.needs else ()
     if any(kind in held for kind in query.needs):
         return None
     name = f"{whole}/{int(part) + 1}"

@@ -125,7 +125,7 @@ async def test_an_error_after_a_part_of_a_reply_stands_on_a_line_of_its_own(tmp_
     assert (chat.status, chat.out) == (15, "One \n")
     said, advice = chat.err.splitlines()
     assert said.startswith("5001: ")
-    assert advice.endswith("said again it stands there twice.")
+    assert advice.endswith("it stands there twice.")
 
 
 @pytest.mark.soak

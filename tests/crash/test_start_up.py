@@ -135,7 +135,7 @@ async def test_a_catalog_of_tool_servers_that_can_t_be_used_is_refused(tmp_path:
     catalog = tmp_path / "catalog.toml"
     catalog.write_text('[servers.time]\ncommand = ["/no/such/program"]\n', encoding="utf-8")
     settings: dict[str, Any] = {"PARLEY_MCP_CATALOG": str(catalog)}
-    await refused(tmp_path, "servers.time.command", str(catalog), "/no/such/program", **settings)
+    await refused(tmp_path, "servers.time", "command:", str(catalog), "/no/such/program", **settings)
 
 
 # the master key

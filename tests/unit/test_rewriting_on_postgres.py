@@ -34,7 +34,7 @@ DERIVED = {"postings"}
 
 NO_CONTENT = {
     *("agent_id", "author_id", "bank_id", "conversation_id", "credential_id", "document_id", "domain_id", "founder_id"),
-    *("id", "message_id", "owner_id", "part_of", "request_id", "user_id", "zone_id"),
+    *("id", "message_id", "owner_id", "part_of", "request_id", "subject", "user_id", "zone_id"),
     *("access", "kind", "mark", "permission", "plan", "role", "state", "status", "type", "version"),
     *("key_hash", "place", "proof", "node", "owner", "catalogs", "expires", "needs"),
 }
