@@ -173,6 +173,10 @@ class NotFound(ServiceError):
     http_code = 404
 
 
+class Gone(RefusedAlone, NotFound):
+    """The entity was destroyed, mostly with its owner, before this was stored."""
+
+
 class NameTaken(ServiceError):
     """Another entity has the name."""
 

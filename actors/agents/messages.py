@@ -9,7 +9,7 @@ from actors.conversations.place import ChatPlace, RunKey
 from actors.engines.message import Utterance
 from actors.engines.options import EngineOptions
 from actors.engines.turn import Memory, Reply
-from actors.errors import InvalidCredential, NotFound, RefusedAlone, ServiceError, StateConflict
+from actors.errors import Gone, InvalidCredential, NotFound, RefusedAlone, ServiceError, StateConflict
 from actors.runtime.mailbox import Ask, Tell
 from actors.runtime.notices import Announced, Notice
 from actors.wire import Record
@@ -279,11 +279,7 @@ def no_such_agent() -> NotFound:
     return NotFound("There is no such agent that you may see; check the name with AP_List.")
 
 
-class _AgentGone(RefusedAlone, NotFound):
-    """The agent was destroyed with its owner before this was stored."""
-
-
-AGENT_GONE = {ROWS: lambda: _AgentGone(no_such_agent().note)}
+AGENT_GONE = {ROWS: lambda: Gone(no_such_agent().note)}
 """The refusal of the end of an agent that is gone. Its other units have the same fate, so none needs a fence."""
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from actors.conversations.stored import from_row
 from actors.engines import dialogue_acts
 from actors.engines.message import A_PRIVATE_TURN, turn_of
-from actors.engines.relevance import asking
+from actors.engines.relevance import question_in
 from actors.retrieval import stored
 from actors.retrieval.question import Question
 from actors.retrieval.scan import Scan
@@ -80,7 +80,8 @@ async def search(
     Raises:
         StoreUnavailable: the store can't be read.
     """
-    question, asks = await sliced(asking(text)), (await sliced(dialogue_acts.analysing(text))).asks
+    message = await sliced(dialogue_acts.analysing(text))
+    question = await sliced(question_in(message))
     if not question.terms:
         return []
     searched = await store.fetch(conversation_search.searched(user_id, agent_ids, conversation, MAX_CONVERSATIONS))
@@ -89,8 +90,8 @@ async def search(
     scan, places = await _scanned(store, stretches)
     indexes = _indexes(searched, stretches)
     scanned = Elsewhere(len(scan), scan.frequencies(_looked_up(question)))
-    found, elsewhere = await store.read(_in_indexes(indexes, question, limit, scanned, beside=asks))
-    for score, number in await sliced(scan.searching(question, limit, elsewhere, beside=asks)):
+    found, elsewhere = await store.read(_in_indexes(indexes, question, limit, scanned, beside=message.asks))
+    for score, number in await sliced(scan.searching(question, limit, elsewhere, beside=message.asks)):
         found[places[number]] = score
     used = {one.number: -rank for rank, one in enumerate(searched)}
     ranked = sorted(found, key=lambda place: (found[place], used[place[0]], place[1]), reverse=True)[:limit]

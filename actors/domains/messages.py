@@ -9,7 +9,7 @@ from actors.domains.membership import Move
 from actors.domains.streams import Whom
 from actors.engines.message import Utterance
 from actors.engines.turn import Memory, Persona
-from actors.errors import NotFound, NotPermitted, RefusedAlone, StateConflict
+from actors.errors import Gone, NotFound, NotPermitted, StateConflict
 from actors.runtime.mailbox import Ask, Tell
 from actors.wire import Record
 from persistence.domains import DomainChanges, DomainRow, ZoneRow
@@ -185,15 +185,11 @@ def no_such_domain() -> NotFound:
     return NotFound("There is no such domain that you may see; check the name with DM_List.")
 
 
-class _DomainGone(RefusedAlone, NotFound):
-    """The domain was destroyed with its founder before this was stored."""
-
-
-DOMAIN_GONE = {FOREIGN_KEY: lambda: _DomainGone(no_such_domain().note)}
+DOMAIN_GONE = {FOREIGN_KEY: lambda: Gone(no_such_domain().note)}
 """The refusal of a unit of a domain that is gone. Its other units have the same fate, so none needs a fence."""
 
 
-class AgentGone(RefusedAlone, NotFound):
+class AgentGone(Gone):
     """The agent was destroyed before its membership was stored."""
 
     undone = True

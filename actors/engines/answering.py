@@ -178,9 +178,10 @@ class EngineRunner:
 
     async def _best(self, turn: Turn, archive: Archive) -> list[FoundUtterance]:
         """Find the messages that match the turn's best; none match a mere courtesy."""
-        if (await sliced(dialogue_acts.analysing(turn.message))).courtesy is not None:
+        message = await sliced(dialogue_acts.analysing(turn.message))
+        if message.courtesy is not None:
             return []
-        question = await sliced(relevance.asking(turn.message))
+        question = await sliced(relevance.question_in(message))
         return await archive.best(question, turn.window.last_seq + 1, SHOWN)
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:

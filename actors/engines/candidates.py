@@ -103,11 +103,16 @@ def in_conversation(
 
 def _followed(candidates: list[Candidate], when: str, later: Candidate) -> list[Candidate]:
     """Put what was said later behind the best candidate, unless it is the best already."""
-    best, *others = candidates
-    if best.id == later.id:
+    if candidates[0].id == later.id:
         return candidates
     lead = "you said" if later.lead == "You said" else later.lead
-    return [best, later._replace(lead=f"{when} {lead}", later=True), *[one for one in others if one.id != later.id]]
+    return behind_best(candidates, later._replace(lead=f"{when} {lead}"))
+
+
+def behind_best(candidates: list[Candidate], later: Candidate) -> list[Candidate]:
+    """Put what changes or completes the best candidate right behind it, where it stands only once."""
+    best, *others = candidates
+    return [best, later._replace(later=True), *[one for one in others if (one.of, one.id) != (later.of, later.id)]]
 
 
 def _of_these(owners: set[str], query: Question, hits: Sequence[FoundUtterance]) -> Sequence[FoundUtterance]:

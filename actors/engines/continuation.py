@@ -37,7 +37,7 @@ def continuation(turn: Turn, question: Question, answer: FoundUtterance) -> Utte
     The same speaker says it. Where a reason is asked for it may be one of the next few. For what goes on see `goes_on`.
     """
     said = answer.utterance
-    if said.role != "user" or any(kind in answer.terms for kind in question.needs):
+    if said.role != "user" or question.is_met_by(answer.terms):
         return None
     if not _WHY.isdisjoint(tokenizer.split(turn.message[-_READ:])):
         if _tells_reason(said):
@@ -62,7 +62,7 @@ def goes_on(question: Question, text: str) -> bool:
     if question.needs:
         held = answer_kinds.held(text[:_READ], words)
         begins = first in _PRONOUNS or (first and answer_kinds.held(first, [first]))
-        return bool(begins) and any(kind in held for kind in question.needs)
+        return bool(begins) and question.is_met_by(held)
     return first in _PRONOUNS and not (first in _IT and second in _OF_NOTHING)
 
 

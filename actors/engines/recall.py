@@ -8,7 +8,7 @@ from itertools import islice
 from msgspec import Struct, structs
 
 from actors.engines import dialogue_acts
-from actors.engines.candidates import Candidate, in_conversation, of_utterance
+from actors.engines.candidates import Candidate, behind_best, in_conversation, of_utterance
 from actors.engines.continuation import goes_on
 from actors.engines.courtesies import Courtesy
 from actors.engines.message import FoundUtterance, Source
@@ -227,8 +227,7 @@ def _found(turn: Turn, query: Question, hits: Sequence[FoundUtterance], *, sure:
         banks.append(Candidate(best, "bank", memory.bank, memory.name, lead, memory.text))
     banks.reverse()
     if banks and not sure and (following := _part_after(turn, query, answering[0])):
-        banks[1:] = [banks[0]._replace(id=following.name, text=following.text, later=True), *banks[1:]]
-        banks[2:] = [one for one in banks[2:] if (one.of, one.id) != (following.bank, following.name)]
+        banks = behind_best(banks, banks[0]._replace(id=following.name, text=following.text))
     return found + banks
 
 
@@ -239,7 +238,7 @@ def _part_after(turn: Turn, query: Question, memory: Memory) -> Memory | None:
         return None
     text = memory.text[: tokenizer.SLICE_CHARS]
     held = answer_kinds.held(text, tokenizer.split(text)) if query.needs else ()
-    if any(kind in held for kind in query.needs):
+    if query.is_met_by(held):
         return None
     name = f"{whole}/{int(part) + 1}"
     after = next((one for one in turn.memories if one.bank == memory.bank and one.name == name), None)

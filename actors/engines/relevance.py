@@ -34,7 +34,11 @@ def asked_terms(text: str) -> Steps[list[str]]:
 
 def asking(text: str, name: str = "") -> Steps[Question]:
     """Return the question in a message, as a chat with the agent of this name understands it."""
-    message = yield from dialogue_acts.analysing(text)
+    return (yield from question_in((yield from dialogue_acts.analysing(text)), name))
+
+
+def question_in(message: dialogue_acts.Analysis, name: str = "") -> Steps[Question]:
+    """Return the question in a message that was analysed; see `asking`."""
     terms_of_name = frozenset(tokenizer.terms(tokenizer.split(name)) if name else ())
     return Question((yield from terms_asked_for(message, dialogue_acts.passages(message.text), terms_of_name)))
 

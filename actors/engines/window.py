@@ -19,9 +19,8 @@ CAPACITY = 200
 MAX_LEFT = 2_000
 """The number of utterances that left the window and wait to be archived; above it the oldest are dropped."""
 
-
-_MAX_BETWEEN = 16  # utterances, up to the next statement
 _FEW = 1_000  # statements that are dropped one by one
+_MAX_BETWEEN = 16  # utterances, up to the next statement
 
 
 class Window:

@@ -139,7 +139,11 @@ class Question:
             return True
         if AGE in needs:
             return (AGE if alone else OF_WHOM) in held
-        return share >= SURE or any(kind in held for kind in needs)
+        return share >= SURE or self.is_met_by(held)
+
+    def is_met_by(self, held: Container[str]) -> bool:
+        """Return whether a text that holds these, of KINDS, has one of those that the question needs."""
+        return any(kind in held for kind in self.needs)
 
     def judge(self, covered: Mapping[str, float]) -> tuple[float, bool]:
         """Return the share of the question's terms that a text accounts for, and whether it answers the question.

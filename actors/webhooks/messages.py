@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from actors.errors import NotFound, Overloaded, RefusedAlone, StateConflict
+from actors.errors import Gone, NotFound, Overloaded, StateConflict
 from actors.runtime.cluster.shards import shard_of
 from actors.runtime.mailbox import Ask, Tell
 from actors.wire import Record
@@ -167,11 +167,7 @@ def no_such_endpoint() -> NotFound:
     return NotFound("You have no such webhook endpoint; list yours with GET /api/webhooks/endpoints.")
 
 
-class _EndpointGone(RefusedAlone, NotFound):
-    """The endpoint was destroyed with its user before this was stored."""
-
-
-ENDPOINT_GONE = {ROWS: lambda: _EndpointGone(no_such_endpoint().note)}
+ENDPOINT_GONE = {ROWS: lambda: Gone(no_such_endpoint().note)}
 """The refusal of a change of an endpoint that is gone. Its other changes have the same fate, so none needs a fence."""
 
 

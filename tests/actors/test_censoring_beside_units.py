@@ -78,6 +78,11 @@ class Hall:
         await spin()
         return task
 
+    async def messages(self) -> int:
+        """Ask the agent's actor how many messages it counts."""
+        (agent,) = self.core.directory.statuses("agent")
+        return (await self.core.directory.ask("agent", agent.key, ReadAgent("", access_granted=True))).messages
+
     def _heard(self, kind: str) -> int:
         (status,) = self.core.directory.statuses(kind)
         return status.handled
@@ -133,9 +138,7 @@ async def test_in_private_only_the_chat_fails_that_quotes_the_memory(hall: Hall)
     assert [*texts[:1], texts[2]] == [QUESTION, "Well, thank you"]
     assert len(texts) == 4
     assert "384,400" not in " ".join(texts)
-    (agent,) = hall.core.directory.statuses("agent")
-    view = await hall.core.directory.ask("agent", agent.key, ReadAgent("", access_granted=True))
-    assert view.messages == 8
+    assert await hall.messages() == 8
 
 
 async def test_a_conversation_that_the_chat_begins_does_not_begin(hall: Hall):
@@ -301,6 +304,4 @@ async def test_messages_are_counted_right_when_a_conversation_is_erased_while_a_
     (await censoring).ok()
     assert not (await quoting).body["status"]["success"]
     (await erasing).ok()
-    (agent,) = hall.core.directory.statuses("agent")
-    view = await hall.core.directory.ask("agent", agent.key, ReadAgent("", access_granted=True))
-    assert view.messages == 4
+    assert await hall.messages() == 4
