@@ -8,7 +8,7 @@ import orjson
 from sanic import Request
 
 from actors.calls.call import Call
-from actors.errors import Overloaded
+from actors.errors import InvalidCredential, Overloaded
 from routes.bus.server_sent_events import begin_events, named_event
 from routes.http.answers import REPLAYED, RUN_ID, HttpAnswer, status_of
 from routes.http.background import BackgroundTasks
@@ -17,6 +17,9 @@ from routes.http.event_stream import STILL_HERE, Silence
 
 END = ".end"
 """The end of the id of a stream's last event."""
+
+_MAY_GO_ON = {Overloaded.internal_code, InvalidCredential.internal_code}
+"""Errors behind which the run may go on: the way to its node was lost, or the stream's credential has ended."""
 
 
 async def stream_chat(
@@ -103,7 +106,7 @@ async def stream_chat(
         elif whole is not None:
             status = orjson.loads(whole.body)["status"]
         if status is not None:
-            may_go_on = status["internal_code"] == Overloaded.internal_code  # as when only the way to its node was lost
+            may_go_on = status["internal_code"] in _MAY_GO_ON
             last = "" if may_go_on else END
             await response.send(named_event("error", orjson.dumps(status), event_id(last)))
         await response.eof()

@@ -5,7 +5,7 @@ from typing import Annotated
 import orjson
 from pydantic import Field, StringConstraints
 
-from actors.commands.watching import Change, Watch, watch_of
+from actors.commands.watching import MAX_SUBSCRIPTIONS, Change, Watch, watch_of
 from actors.errors import InvalidField
 from routes.bus.server_sent_events import named_event
 from routes.gateway.route import Query, Route, RouteCall, RouteReply
@@ -24,13 +24,16 @@ class Watched(Query):
         """Return kind, name and parts of the name of each; with none, a watch tells of its session's end alone.
 
         Raises:
-            InvalidField: a name that is none.
+            InvalidField: a name that is none, or too many.
         """
         banks = [("bank", name, (name,)) for name in _listed(self.bank)]
         zones = [("zone", name, tuple(name.split("/"))) for name in _listed(self.zone)]
         if any("/" in name for name in _listed(self.bank)) or any(len(parts) != 2 for *_, parts in zones):
             raise InvalidField("Invalid value of bank or zone: name banks as `bank`, zones as `domain/zone`.")
-        return [*banks, *zones]
+        found = list(dict.fromkeys([*banks, *zones]))
+        if len(found) > MAX_SUBSCRIPTIONS:
+            raise InvalidField(f"Invalid value of bank or zone: name at most {MAX_SUBSCRIPTIONS} of both together.")
+        return found
 
 
 def _listed(names: str) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 from tests.gateways.gate import Gate
 from tests.support.gateway import Client
 from tests.support.operator import SECRET, on_plan
-from tests.support.runs import DOORS
+from tests.support.runs import DOORS, all_events, chatting
 
 
 async def answers_in(user: Client) -> list[str]:
@@ -48,6 +48,22 @@ async def test_the_stream_ends_and_the_chat_goes_on(
         while not await answers_in(user):
             await asyncio.sleep(0.02)
         assert await answers_in(user) == ["onetwo"]
+
+
+async def test_the_run_is_followed_with_another_credential_from_where_the_stream_ended(
+    scripted_user: Client, unique: str, gate: Gate
+):
+    await scripted_user.agent(f"{unique}-agent")
+    session = await scripted_user.log_on(scripted_user.name)
+    target = {"agent": f"{unique}-agent"}
+    async with asyncio.timeout(60), chatting(session, f"say:one wait:{gate} say:two", target=target) as chat:
+        await chat.next()
+        (await session.command("US_LogOff")).ok()
+        *_, last = await chat.rest()
+        assert (last.name, last.data["internal_code"], last.id) == ("error", 2001, "3")
+        gate.open()
+    delta, response = await all_events(scripted_user, chat.run, last.id)
+    assert (delta.data["text"], response.data["content"][1]["content"]) == ("two", "onetwo")
 
 
 async def test_an_answer_that_is_not_streamed_is_sent(scripted_user: Client, unique: str, gate: Gate):
