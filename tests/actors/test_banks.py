@@ -130,6 +130,9 @@ async def test_lists_show_own_banks_and_those_of_own_agents_page_by_page(
     assert await listed(other, target={"user": user.name}) == [bank, f"{bank}-1"]
     assert await listed(other, target={"user": user.name, "bank": f"{bank}-".upper()}) == [f"{bank}-1"]
     (await other.command("MB_List", target={"user": f"{unique}-nobody"})).refused(3000, 404)
+    (await grant(user, bank, f"{unique}-reader", "none")).ok()
+    assert await listed(other) == []
+    assert await listed(other, target={"user": user.name}) == [f"{bank}-1"]
 
 
 # permissions
@@ -221,6 +224,17 @@ async def test_only_an_admin_changes_what_another_s_agent_may_do(user: Client, o
     assert (await recalled(user, bank, "the owner may do everything")) == []
 
 
+async def test_who_may_only_grant_sets_no_access_beside_it(user: Client, other: Client, unique: str, bank: str):
+    await other.agent(f"{unique}-guest", access="public")
+    await other.agent(f"{unique}-friend", access="public", select=False)
+    await share(user, other, bank, f"{unique}-guest", "write")
+    target, vx = {"bank": bank, "agent": f"{unique}-friend"}, {"access": "public", "permission": "read"}
+    (await other.command("MB_Permissions", target=target, vx=vx)).refused(2003, 403)
+    (read,) = (await user.command("MB_Permissions", target={"bank": bank})).ok().profile
+    assert read["access"] == "agent"
+    assert f"{unique}-friend" not in await attachments(user, bank)
+
+
 @pytest.mark.parametrize("plan", ["free", "scale"])
 async def test_permissions_set_access_and_attachment_in_one_go(
     user: Client, other: Client, unique: str, bank: str, plan: str
@@ -250,6 +264,16 @@ async def test_access_bank_lets_in_who_shares_a_bank_with_an_admin(user: Client,
     assert await listed(other, target={"user": user.name}) == [bank, shared]
     (await grant(user, shared, f"{unique}-guest", "none")).ok()
     (await other.command("MB_Read", target={"bank": bank})).refused(3000, 404)
+
+
+async def test_none_leaves_an_agent_in_the_list_that_has_the_bank_no_more(user: Client, unique: str, facts: str):
+    keeper = {"agent": f"{unique}-keeper"}
+    assert (await user.command("AP_Read", target=keeper)).ok().content[0]["banks"] == [facts]
+    (await grant(user, facts, f"{unique}-keeper", "none")).ok()
+    assert (await attachments(user, facts))[f"{unique}-keeper"] == "none"
+    assert (await user.command("AP_Read", target=keeper)).ok().content[0]["banks"] == []
+    said = (await user.command("AP_Chat", target=keeper, content="How far is the Moon?")).ok().content[1]
+    assert said["sources"] == []
 
 
 # MB_Unload

@@ -1,6 +1,7 @@
 """Documents: handed in, taken apart, loaded into banks, censored for good (docs/documents.md)."""
 
 import asyncio
+import itertools
 import re
 from pathlib import Path
 from typing import Any
@@ -250,6 +251,22 @@ async def test_a_censored_document_can_t_come_back(user: Client, bank: str):
     assert "censored" in (await load(user, bank, "Book")).refused(3002, 409).note
     await hand_in(user, "Book", "Something harmless.")
     assert (await load(user, bank, "Book")).ok().content[0]["text"] == "Something harmless."
+
+
+async def test_a_censoring_leaves_the_same_document_of_another_user(
+    user: Client, sanic_client: Client, unique: str, bank: str
+):
+    other = await sanic_client.register(f"{unique}-other")
+    await other.agent(f"{unique}-others")
+    (await other.command("MB_Create", vx={"name": f"{bank}-other"})).ok()
+    for each, content in itertools.product((user, other), (LONG, "Something short.")):
+        await hand_in(each, f"Book of {len(content)}", content)
+    for content in (LONG, "Something short."):
+        name = f"Book of {len(content)}"
+        (await load(user, bank, name)).ok()
+        (await user.command("MB_Censor", target={"bank": bank}, vx={"name": name})).ok()
+        (await load(user, bank, name)).refused(3002, 409)
+        (await load(other, f"{bank}-other", name)).ok()
 
 
 async def test_censored_words_are_gone_from_the_document_and_the_files(tmp_path: Path):

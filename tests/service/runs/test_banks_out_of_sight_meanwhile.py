@@ -28,6 +28,9 @@ async def test_a_chat_that_waited_draws_on_no_bank_that_is_out_of_sight_by_its_t
     (await scripted_user.command("MB_Create", vx={"name": bank, "access": "public"})).ok()
     memory = {"name": "zebra-memory", "description": "The zebra lives in a house by the recall"}
     (await scripted_user.command("MB_Load", target={"bank": bank}, vx=memory)).ok()
+    await scripted_user.agent(f"{unique}-second", access="public", select=False)  # which may read the bank throughout
+    second_one = {"bank": bank, "agent": f"{unique}-second"}
+    (await scripted_user.command("MB_Permissions", target=second_one, vx={"permission": "read"})).ok()
     first = f"wait:{gate} recall:zebra say:!"
     chats = [asyncio.create_task(guest.command("AP_Chat", target={"agent": agent}, content=first))]
     async with asyncio.timeout(60):
