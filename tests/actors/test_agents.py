@@ -259,6 +259,19 @@ async def test_another_s_public_agent_is_added_listed_and_removed(user: Client, 
     assert await listed(user) == [name]
 
 
+async def test_a_removal_from_one_roster_leaves_the_others(
+    user: Client, other: Client, sanic_client: Client, name: str
+):
+    await user.agent(name, access="public")
+    third = await sanic_client.register(f"{name}-third")
+    for client in (other, third):
+        (await client.command("AP_Add", target={"agent": name})).ok()
+        (await client.command("AP_Select", target={"agent": name})).ok()
+    (await other.command("AP_Remove", target={"agent": name})).ok()
+    assert await listed(third) == [name]
+    assert await selected(third) == name
+
+
 async def test_an_own_agent_needs_no_roster(user: Client, name: str):
     await user.agent(name)
     (await user.command("AP_Add", target={"agent": name})).ok()

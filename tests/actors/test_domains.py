@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.gateway import Client
 from tests.support.in_process import CoreGateway
+from tests.support.memories import share
 from tests.support.operator import on_plan
 from tests.support.workspaces import founded, move, standings
 
@@ -345,6 +346,8 @@ async def test_who_shares_a_domain_with_the_founder_sees_what_is_for_domains(new
 
 async def test_who_shares_a_bank_with_the_founder_sees_what_is_for_banks(newcomers: Company, domain: str):
     await founded(newcomers.owner, domain, access="bank")
+    for access in ("agent", "domain"):
+        await founded(newcomers.owner, f"{domain}-{access}", access=access)
     (await newcomers.subject.command("DM_Read", target={"domain": domain})).refused(3000, 404)
     bank = {"bank": f"{domain}-bank"}
     vx = {"name": bank["bank"], "description": "d", "access": "public"}
@@ -355,6 +358,8 @@ async def test_who_shares_a_bank_with_the_founder_sees_what_is_for_banks(newcome
     (await newcomers.subject.command("MB_Accept", target=attach)).ok()
     (await newcomers.subject.command("DM_Read", target={"domain": domain})).ok()
     assert await seen(newcomers.subject, domain) == [domain]
+    for access in ("agent", "domain"):
+        (await newcomers.subject.command("DM_Read", target={"domain": f"{domain}-{access}"})).refused(3000, 404)
     (await newcomers.stranger.command("DM_Read", target={"domain": domain})).refused(3000, 404)
 
 
@@ -366,6 +371,23 @@ async def test_who_shares_a_domain_with_an_admin_sees_a_bank_for_domains(newcome
     (await newcomers.subject.command("MB_Permissions", target=bank)).refused(3000, 404)
     await bring_into(newcomers, domain, "member")
     (await newcomers.subject.command("MB_Permissions", target=bank)).refused(2003, 403)
+
+
+async def test_who_shares_a_domain_or_a_bank_with_a_reader_alone_does_not_see_a_bank(newcomers: Company, domain: str):
+    owner, reader, subject = newcomers.owner, newcomers.member, newcomers.subject
+    await founded(reader, domain)
+    (await move(reader, "DM_Invite", domain, agent_of(subject))).ok()
+    (await move(subject, "DM_Join", domain, agent_of(subject))).ok()
+    common = f"{domain}-common"
+    (await reader.command("MB_Create", vx={"name": common})).ok()
+    await share(reader, subject, common, agent_of(subject), "read")
+    for access in ("domain", "bank"):
+        bank = f"{domain}-{access}"
+        (await owner.command("MB_Create", vx={"name": bank, "access": access})).ok()
+        await share(owner, reader, bank, agent_of(reader), "write")
+        (await subject.command("MB_Permissions", target={"bank": bank})).refused(3000, 404)
+        await share(owner, reader, bank, agent_of(reader), "admin")
+        (await subject.command("MB_Permissions", target={"bank": bank})).refused(2003, 403)
 
 
 async def test_an_agent_for_domains_is_seen_in_a_common_domain(newcomers: Company, domain: str, unique: str):
@@ -387,6 +409,11 @@ async def test_an_agent_for_domains_is_seen_in_a_common_domain(newcomers: Compan
     (await subject.command("AP_Add", target=target)).ok()
     (await subject.command("AP_Select", target=target)).ok()
     (await subject.command("AP_Chat", content="What is the password of the week?")).ok()
+    (await move(newcomers.owner, "DM_Ban", domain, shown)).ok()  # no member any more
+    (await subject.command("AP_Read", target=target)).refused(3000, 404)
+    for service in ("DM_Unban", "DM_Invite"):
+        (await move(newcomers.owner, service, domain, shown)).ok()
+    (await subject.command("AP_Read", target=target)).ok()
     (await move(subject, "DM_Leave", domain, agent_of(subject))).ok()
     (await subject.command("AP_Read", target=target)).refused(3000, 404)
     (await subject.command("AP_Chat", content="Hello")).refused(3003, 409)
@@ -467,6 +494,22 @@ async def test_another_sees_of_an_agent_only_the_domains_that_it_sees(company: C
     for user, names in ((company.owner, ["agent", "public"]), (company.stranger, ["public"])):
         standing = (await user.command("AP_Read", target={"agent": agent})).ok().content[0]
         assert standing["domains"] == [f"{unique}-{access}" for access in names]
+
+
+async def test_an_agent_is_shown_in_the_domains_that_it_is_a_member_of_alone(
+    company: Company, domain: str, unique: str
+):
+    agent = {"agent": f"{unique}-guest"}
+    await company.subject.agent(agent["agent"], select=False, access="public")
+    await founded(company.owner, domain, access="public")
+    for by, service, shown in (
+        (company.owner, "DM_Invite", []),
+        (company.subject, "DM_Join", [domain]),
+        (company.owner, "DM_Ban", []),
+    ):
+        (await move(by, service, domain, agent["agent"])).ok()
+        for user in (company.owner, company.subject):
+            assert (await user.command("AP_Read", target=agent)).ok().content[0]["domains"] == shown, service
 
 
 async def test_premium_names_are_for_plans_that_have_them(newcomers: Company):
