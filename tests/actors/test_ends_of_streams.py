@@ -13,7 +13,7 @@ from actors.commands.zones import follow
 from actors.core import Core
 from actors.domains.streams import Stream
 from tests.support.clock import MovableClock
-from tests.support.gateway import Client
+from tests.support.gateway import PASSWORD, Client
 from tests.support.in_process import CommandClient, CoreGateway
 from tests.support.operator import on_plan
 from tests.support.workspaces import Workspace, move, opened, post
@@ -65,6 +65,17 @@ async def rest_of(stream: Stream) -> bytes:
         return rest
 
 
+async def part_of(stream: Stream, upto: str) -> bytes:
+    """Read a stream up to a text."""
+    async with asyncio.timeout(30):
+        part = b""
+        while upto not in texts_in(part):
+            data = await stream.reader.next(10)
+            assert data is not None, part[-200:]
+            part += data
+        return part
+
+
 def texts_in(data: bytes) -> list[str]:
     return [text.decode() for text in re.findall(rb'"content":"([^"]*)"', data)]
 
@@ -92,6 +103,58 @@ async def test_nothing_comes_after_the_end_of_a_session_also_of_what_was_missed(
             await stream.use()
         (await post(owner, workspace.domain, "said later")).ok()
         assert await rest_of(stream) == ended(reason)
+
+
+async def key_of(user: Client) -> tuple[str, Client]:
+    """Make an API key; return its id and a client that sends it."""
+    await on_plan(user, "scale")
+    made = (await user.request("POST", "/api/api-keys", json={"name": "reader"})).body
+    return made["id"], user.as_user(made["key"], user.name)
+
+
+@pytest.mark.parametrize(
+    ("service", "vx"), [("US_Revoke", {"name": "all"}), ("US_Update", {"secret": "another " + PASSWORD})]
+)
+async def test_what_ends_a_user_s_sessions_ends_no_stream_of_its_keys(
+    core: Core, workspace: Workspace, service: str, vx: dict[str, str]
+):
+    guest = workspace.guest
+    _, key = await key_of(guest)
+    other = await guest.log_on(guest.name)
+    async with (
+        catching_up(core, key, workspace.domain) as (of_key, first),
+        catching_up(core, other, workspace.domain) as (of_session, _),
+    ):
+        (await guest.command(service, vx=vx)).ok()
+        (await post(workspace.owner, workspace.domain, "said later")).ok()
+        assert await rest_of(of_session) == ended("revoked")
+        assert texts_in(first + await part_of(of_key, "said later")) == [*SAID, "said later"]
+
+
+@pytest.mark.parametrize("reason", ["revoked", "suspended"])
+async def test_a_key_s_stream_ends_with_the_key_and_with_its_user(core: Core, workspace: Workspace, reason: str):
+    guest = workspace.guest
+    id, key = await key_of(guest)
+    async with catching_up(core, key, workspace.domain) as (stream, _):
+        if reason == "revoked":
+            assert (await guest.request("DELETE", f"/api/api-keys/{id}")).http == 204
+        else:
+            assert (await guest.request("POST", f"/api/admin/users/{guest.name}/suspend")).http == 200
+        (await post(workspace.owner, workspace.domain, "said later")).ok()
+        assert await rest_of(stream) == ended(reason)
+
+
+@pytest.mark.parametrize("service", ["DM_Leave", "DM_Kick", "DM_Ban"])
+async def test_who_has_another_member_left_reads_on(core: Core, workspace: Workspace, unique: str, service: str):
+    owner, guest = workspace.owner, workspace.guest
+    await guest.agent(f"{unique}-second", access="public", select=False)
+    (await move(owner, "DM_Invite", workspace.domain, f"{unique}-second")).ok()
+    (await move(guest, "DM_Join", workspace.domain, f"{unique}-second")).ok()
+    async with catching_up(core, guest, workspace.domain) as (stream, first):
+        by = guest if service == "DM_Leave" else owner
+        (await move(by, service, workspace.domain, workspace.guest_agent)).ok()
+        (await post(owner, workspace.domain, "said later")).ok()
+        assert texts_in(first + await part_of(stream, "said later")) == [*SAID, "said later"]
 
 
 async def test_a_session_that_ends_stops_a_reader_who_was_put_out_before(core: Core, workspace: Workspace):

@@ -360,6 +360,7 @@ async def test_nobody_revokes_another_s_session(user: Client, sanic_client: Clie
     (await user.command("US_Revoke", vx={"name": foreign["id"]})).refused(3000, 404)
     (await user.command("US_Revoke", vx={"name": "all"})).ok()
     assert await works(other)
+    assert [session["id"] for session in await sessions_of(other)] == [foreign["id"]]  # also where it is stored
 
 
 # the lifetime of a session

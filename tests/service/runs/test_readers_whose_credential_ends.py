@@ -44,7 +44,13 @@ async def a_key_revoked(user: Client) -> tuple[Client, Callable[[], Awaitable[An
     return key, lambda: user.request("DELETE", f"/api/api-keys/{made['id']}")
 
 
-ENDS = [logged_off, revoked, suspended, of_a_new_password, a_key_revoked]
+async def a_key_of_a_suspended_user(user: Client) -> tuple[Client, Callable[[], Awaitable[Any]]]:
+    key, _ = await a_key_revoked(user)
+    path = f"/api/admin/users/{user.name}/suspend"
+    return key, lambda: user.request("POST", path, headers=SECRET)
+
+
+ENDS = [logged_off, revoked, suspended, of_a_new_password, a_key_revoked, a_key_of_a_suspended_user]
 
 
 @pytest.mark.parametrize("end", ENDS)

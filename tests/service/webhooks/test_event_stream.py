@@ -8,7 +8,7 @@ from jsonschema import Draft202012Validator
 
 from tests.support.event_stream import STREAM, emitted, own_events
 from tests.support.gateway import PASSWORD, Client, GatewayProcess, running
-from tests.support.operator import set_plan
+from tests.support.operator import on_plan, set_plan
 from tests.support.receiver import receiving
 from tests.support.stored import erased
 
@@ -142,6 +142,17 @@ async def test_a_stream_ends_with_its_credential(user: Client, sanic_client: Cli
         assert await mine.numbers(1) == [1]
         (await user.command("US_Destroy", vx={"secret": PASSWORD})).ok()
         assert await mine.end()
+
+
+async def test_a_key_s_stream_outlives_the_sessions_and_ends_with_the_key(user: Client):
+    await on_plan(user, "builder")
+    made = (await user.request("POST", "/api/api-keys", json={"name": "a key"})).body
+    async with own_events(user.as_user(made["key"], user.name)) as stream:
+        (await user.command("US_Revoke", vx={"name": "all"})).ok()
+        await emitted(user, 1)
+        assert await stream.numbers(1) == [1]
+        assert (await user.request("DELETE", f"/api/api-keys/{made['id']}")).http == 204
+        assert await stream.end() == "revoked"
 
 
 async def test_a_stream_ends_when_the_gateway_stops_and_goes_on_after_its_start(tmp_path: Path):
