@@ -448,3 +448,21 @@ async def test_a_key_has_a_limit_of_its_own_beside_its_user_s(cast: Cast):
     assert int(refused.headers["Retry-After"]) > 0
     assert (await limited.request("GET", "/api/skills")).http == 429
     assert (await cast.user.command("US_Read")).ok().profile[0]["quota"]["used"] == before + 4
+
+
+async def test_a_key_with_scopes_is_bound_by_its_user_s_quota_too(cast: Cast, operator: Client):
+    reads, limited = await key_of(cast.user, read_only=True), await key_of(cast.user, limit=2)
+    used = (await cast.user.command("US_Read")).ok().profile[0]["quota"]["used"]
+    plan = {"plan": "enterprise", "limit": used + 2}
+    path = f"/api/admin/users/{cast.user.name}/plan"
+    assert (await operator.request("PUT", path, json=plan)).http == 200
+    for key in (reads, limited):
+        (await key.command("AP_List")).ok()
+    for _ in range(3):
+        for key in (reads, limited):
+            answer = await key.command("AP_List")
+            assert answer.refused(4000, 429).headers["RateLimit-Policy"] == f'"day";q={used + 2};w=86400'
+    assert (await operator.request("PUT", path, json=plan | {"limit": used + 10})).http == 200
+    answer = (await limited.command("AP_List")).ok()  # what its user's quota refused is not counted for the key
+    assert answer.headers["RateLimit"].startswith('"day";r=0;')
+    assert answer.headers["RateLimit-Policy"] == '"day";q=2;w=86400'
