@@ -25,6 +25,7 @@ https://example.com:/
 https://example.com:65536/
 https://example.com:http/
 https://example.com/#fragment
+https://example.com/#
 https://example.com\\@127.0.0.1/
 https://exa mple.com/
 https://example.com/a b
@@ -45,6 +46,7 @@ https://router.home.arpa/
 https://intranet/
 https://127.0.0.1/
 https://127.0.0.1./
+https://8.8.8.8./
 https://127.1/
 https://127.0.1/
 https://2130706433/

@@ -92,6 +92,7 @@ async def test_a_conversation_of_another_user_does_not_exist(user: Client, other
         answer = await other.command(service, target={"conversation": id}, **COMMANDS[service])
         answer.refused(3000, 404)
         assert "lighthouse" not in str(answer.body)
+    (await user.command(service, target={"conversation": unknown}, **COMMANDS[service])).refused(3000, 404)
     assert await texts_of(user, conversation["id"]) != []
     assert (await record_of(user, conversation["id"]))["title"] == "Mine alone"
 
@@ -105,6 +106,19 @@ async def test_an_id_decides_the_agent(user: Client, name: str, service: str):
     assert "target.agent" in (await user.command(service, target=wrong, **COMMANDS[service])).refused(1003, 400).note
     right = {"conversation": conversation["id"], "agent": name.upper()}
     (await user.command(service, target=right, **COMMANDS[service])).ok()
+
+
+async def test_a_conversation_is_private_so_no_place_is_named_beside_it(user: Client, name: str):
+    await user.agent(name)
+    conversation = (await begun(user))["id"]
+    (await user.command("DM_Create", vx={"name": f"{name}-domain", "description": "d"})).ok()
+    for place in ({"domain": f"{name}-domain"}, {"zone": "lobby"}):
+        target = {"conversation": conversation} | place
+        note = (await user.command("AP_Chat", target=target, content="Hello")).refused(1003, 400).note
+        assert "target.conversation" in note
+    (await user.command("DM_Select", target={"domain": f"{name}-domain"})).ok()
+    assert len(await say(user, "Hello", conversation)) == 2
+    assert (await user.command("ZN_Read")).ok().content == []
 
 
 async def test_conversations_are_listed_by_their_last_use(user: Client, name: str):
