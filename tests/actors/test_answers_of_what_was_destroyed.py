@@ -105,3 +105,22 @@ async def test_the_answer_of_its_creation_is_redacted(scene: Scene, create: str,
     assert SECRET in str((await once(scene.owner, "key", create, **body)).ok().profile)
     await scene.do(destroy, target={member: f"{scene.name}-new"})
     assert (await once(scene.owner, "key", create, **body)).ok().profile == []
+
+
+async def test_the_end_of_another_conversation_or_endpoint_leaves_an_answer_whole(scene: Scene):
+    owner, agent = scene.owner, {"agent": scene.agent}
+    left, erased = [(await owner.command("CV_Create", target=agent)).ok().profile[0]["id"] for _ in range(2)]
+    sent: dict[str, tuple[str, dict[str, Any]]] = {
+        "shown": ("AP_LogOn", {"target": agent}),
+        "said": ("AP_Chat", {"target": {"conversation": left}, "content": SECRET}),
+    }
+    kept = {key: (await once(owner, key, service, **body)).ok() for key, (service, body) in sent.items()}
+    (await once(owner, "erased", "AP_Chat", target={"conversation": erased}, content=SECRET)).ok()
+    (await owner.command("CV_Destroy", target={"conversation": erased})).ok()
+    made = await owner.request("POST", "/api/webhooks/endpoints", json={"url": "https://example.com/hook"})
+    assert (await owner.request("DELETE", f"/api/webhooks/endpoints/{made.body['id']}?hard=true")).http == 204
+    for key, (service, body) in sent.items():
+        again = await once(owner, key, service, **body)
+        assert (again.headers[REPLAYED], again.body) == ("true", kept[key].body), service
+    redacted = await once(owner, "erased", "AP_Chat", target={"conversation": erased}, content=SECRET)
+    assert redacted.ok().content == []
