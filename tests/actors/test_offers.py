@@ -86,6 +86,23 @@ async def test_what_the_agent_s_owner_sets_settles_offers_up_to_it(two: Two, uni
     assert len(await two.offers()) == (1 if left else 0)
 
 
+async def test_the_agent_s_owner_lowers_its_permission_beside_a_higher_offer(two: Two):
+    await two.share("write")
+    (await two.give("admin")).ok()
+    (await two.give("read", by=two.guest)).ok()
+    assert await two.standing() == {"attached": "read", "offered": "admin"}
+
+
+async def test_who_may_not_read_a_bank_learns_of_no_hidden_agent_in_it(two: Two, sanic_client: Client, unique: str):
+    stranger = await sanic_client.register(f"{unique}-stranger")
+    await two.share("read")
+    (await two.owner.command("MB_Permissions", target={"bank": two.bank}, vx={"access": "public"})).ok()
+    (await two.unload(by=stranger)).refused(2003, 403)
+    (await two.guest.command("AP_Modify", target={"agent": two.visitor}, vx={"access": "agent"})).ok()
+    (await two.unload(by=stranger)).refused(3000, 404)
+    assert await two.standing() == {"attached": "read"}
+
+
 async def test_only_an_admin_changes_an_offer(two: Two, sanic_client: Client, unique: str):
     reader = await sanic_client.register(f"{unique}-reader")
     await reader.agent(f"{unique}-eyes", access="public")
