@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import re
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -10,7 +11,7 @@ import pytest
 
 from tests.gateways.gate import Gate
 from tests.support.gateway import PASSWORD, Answer, Client
-from tests.support.in_process import CoreGateway
+from tests.support.in_process import CommandClient, CoreGateway, commanded
 from tests.support.operator import live_actor, on_plan
 
 OWNER_S_COMMANDS = {
@@ -270,6 +271,20 @@ async def test_a_removal_from_one_roster_leaves_the_others(
     (await other.command("AP_Remove", target={"agent": name})).ok()
     assert await listed(third) == [name]
     assert await selected(third) == name
+
+
+async def test_a_removal_from_a_roster_leaves_another_user_s_selection_over_a_restart(tmp_path: Path):
+    async with commanded(tmp_path) as gateway, gateway.client() as client:
+        owner, other, third = [await client.register(f"user-{number}") for number in range(3)]
+        await owner.agent("scout-agent", access="public")
+        for user in (other, third):
+            (await user.command("AP_Add", target={"agent": "scout-agent"})).ok()
+            (await user.command("AP_Select", target={"agent": "scout-agent"})).ok()
+        (await other.command("AP_Remove", target={"agent": "scout-agent"})).ok()
+    async with commanded(tmp_path) as gateway:
+        again = [CommandClient(gateway, user.token, user.name) for user in (owner, other, third)]
+        assert [await selected(user) for user in again] == ["scout-agent", None, "scout-agent"]
+        assert [await listed(user) for user in again] == [["scout-agent"], [], ["scout-agent"]]
 
 
 async def test_an_own_agent_needs_no_roster(user: Client, name: str):

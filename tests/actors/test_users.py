@@ -363,6 +363,29 @@ async def test_nobody_revokes_another_s_session(user: Client, sanic_client: Clie
     assert [session["id"] for session in await sessions_of(other)] == [foreign["id"]]  # also where it is stored
 
 
+@pytest.mark.parametrize("way", ["US_Revoke", "US_Update", "reset-secret", "suspend"])
+async def test_keys_stay_where_the_sessions_of_their_user_end(
+    user: Client, sanic_client: Client, unique: str, way: str
+):
+    other = await on_plan(await sanic_client.register(f"{unique}-other"), "builder")
+    await on_plan(user, "builder")
+    keys: list[Client] = []
+    for each in (user, other):
+        made = (await each.request("POST", "/api/api-keys", json={"name": "a key"})).body
+        keys.append(each.as_user(made["key"], each.name))
+    session = (await sessions_of(other))[0]["id"]
+    if way == "US_Revoke":
+        (await user.command(way, vx={"name": "all"})).ok()
+    elif way == "US_Update":
+        (await user.command(way, vx={"secret": f"{PASSWORD} 2"})).ok()
+    else:
+        assert (await user.request("POST", f"/api/admin/users/{user.name}/{way}")).http == 200
+        assert (await user.request("POST", f"/api/admin/users/{user.name}/resume")).http == 200
+    for key in keys:
+        assert (await key.command("US_Read")).ok().profile[0]["counts"]["api_keys"] == 1
+    assert [one["id"] for one in await sessions_of(other)] == [session]
+
+
 # the lifetime of a session
 
 
