@@ -456,8 +456,10 @@ async def test_a_key_with_scopes_is_bound_by_its_user_s_quota_too(cast: Cast, op
     plan = {"plan": "enterprise", "limit": used + 2}
     path = f"/api/admin/users/{cast.user.name}/plan"
     assert (await operator.request("PUT", path, json=plan)).http == 200
-    for key in (reads, limited):
-        (await key.command("AP_List")).ok()
+    for key, left in ((reads, 1), (limited, 0)):
+        answer = (await key.command("AP_List")).ok()  # the key's own limit of 2 has more left
+        assert answer.headers["RateLimit"].startswith(f'"day";r={left};')
+        assert answer.headers["RateLimit-Policy"] == f'"day";q={used + 2};w=86400'
     for _ in range(3):
         for key in (reads, limited):
             answer = await key.command("AP_List")
