@@ -603,6 +603,13 @@ async def test_agents_with_access_bank_are_seen_by_those_who_share_a_bank(
     seen = (await other.command("AP_List", target={"user": user.name})).ok()
     assert [agent["name"] for agent in seen.profile] == [f"{unique}-keeper"]
     assert len((await other.command("AP_List")).ok().profile) == 2
+    for agent, back in ((keeper["agent"], "admin"), (f"{unique}-guest", "read")):  # none is as good as not attached
+        (await grant(user, bank, agent, "none")).ok()
+        (await other.command("AP_Read", target=keeper)).refused(3000, 404)
+        (await grant(user, bank, agent, back)).ok()
+        if agent != keeper["agent"]:
+            (await other.command("MB_Accept", target={"bank": bank, "agent": agent})).ok()
+        (await other.command("AP_Read", target=keeper)).ok()
     (await user.command("MB_Unload", target={"bank": bank, "agent": f"{unique}-guest"})).ok()
     (await other.command("AP_Chat", content="Hello")).refused(3003, 409)
     (await other.command("AP_Read", target=keeper)).refused(3000, 404)
