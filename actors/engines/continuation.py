@@ -28,7 +28,8 @@ _BECAUSE = lexicon(
     parce car puisque raison porque pues perché poiché"""
 )
 _READ = tokenizer.SLICE_CHARS  # characters of a text
-_MAX_REASONS = 3  # statements after an answer, one of which may tell the reason
+MAX_REASONS = 3
+"""The number of statements after an answer, one of which may tell the reason."""
 
 
 def continuation(turn: Turn, question: Question, answer: FoundUtterance) -> Utterance | None:
@@ -39,8 +40,8 @@ def continuation(turn: Turn, question: Question, answer: FoundUtterance) -> Utte
     said = answer.utterance
     if said.role != "user" or question.is_met_by(answer.terms):
         return None
-    if not _WHY.isdisjoint(tokenizer.split(turn.message[-_READ:])):
-        if _tells_reason(said):
+    if asks_why(turn.message):
+        if tells_reason(said.content):
             return None
         if reason := _reason(turn, said):
             return reason
@@ -69,15 +70,21 @@ def goes_on(question: Question, text: str) -> bool:
 def _reason(turn: Turn, answer: Utterance) -> Utterance | None:
     """Return the one of the next few statements of the same speaker that tells a reason."""
     following: Utterance | None = answer
-    for _ in range(_MAX_REASONS):
+    for _ in range(MAX_REASONS):
         following = next_statement(turn, following)
-        if following is None or (following.name == answer.name and _tells_reason(following)):
+        if following is None or (following.name == answer.name and tells_reason(following.content)):
             return following
     return None
 
 
-def _tells_reason(utterance: Utterance) -> bool:
-    return not _BECAUSE.isdisjoint(tokenizer.split(utterance.content[:_READ]))
+def asks_why(question: str) -> bool:
+    """Return whether a question asks for a reason."""
+    return not _WHY.isdisjoint(tokenizer.split(question[-_READ:]))
+
+
+def tells_reason(text: str) -> bool:
+    """Return whether a text tells the reason of something."""
+    return not _BECAUSE.isdisjoint(tokenizer.split(text[:_READ]))
 
 
 def next_statement(turn: Turn, utterance: Utterance) -> Utterance | None:

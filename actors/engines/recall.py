@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 
 from actors.engines import dialogue_acts
 from actors.engines.candidates import Candidate, behind_best, in_conversation, of_utterance
-from actors.engines.continuation import goes_on
+from actors.engines.continuation import MAX_REASONS, asks_why, goes_on, tells_reason
 from actors.engines.courtesies import Courtesy
 from actors.engines.message import FoundUtterance, Source
 from actors.engines.quote import MAX_SOURCES, best_passage
@@ -240,8 +240,14 @@ def _part_after(turn: Turn, query: Question, memory: Memory) -> Memory | None:
     held = answer_kinds.held(text, tokenizer.split(text)) if query.needs else ()
     if query.is_met_by(held):
         return None
-    name = f"{whole}/{int(part) + 1}"
-    after = next((one for one in turn.memories if one.bank == memory.bank and one.name == name), None)
+    later = {one.name: one for one in turn.memories if one.bank == memory.bank}
+    following = [later.get(f"{whole}/{int(part) + distance}") for distance in range(1, MAX_REASONS + 1)]
+    if asks_why(turn.message):
+        if tells_reason(text):
+            return None
+        if reason := next((one for one in following if one is not None and tells_reason(one.text)), None):
+            return reason
+    after = following[0]
     return after if after is not None and goes_on(query, after.text) else None
 
 

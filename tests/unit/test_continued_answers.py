@@ -114,3 +114,17 @@ def test_the_next_part_of_a_document_goes_on_with_an_answer() -> None:
     assert quotes(Conversation(memories=(memories[0], memories[2])).say("Who ran the dairy?")) == [parts[0]]
     other = (memories[0], Memory("diary", "shop/2", parts[1], 7.0, 2, 0.3))
     assert quotes(Conversation(memories=other).say("Who ran the dairy?")) == [parts[0]]
+
+
+def test_the_reason_may_stand_a_few_parts_after_an_answer() -> None:
+    parts = ("fsync took 4182 ms.", "I like ceph.", "Cause: the pool was rebalancing.", "Because of the disk.")
+    memories = tuple(
+        Memory("notes", f"log/{number}", text, 9.0 - number, number, 0.9 if number == 1 else 0.3, answers=number == 1)
+        for number, text in enumerate(parts, 1)
+    )
+    assert quotes(Conversation(memories=memories).say("Why did fsync take so long?")) == [parts[0], parts[2]]
+    assert quotes(Conversation(memories=memories).say("How long did fsync take?")) == [parts[0]]
+    far = (memories[0], Memory("notes", "log/5", parts[3], 2.0, 5, 0.3))
+    assert quotes(Conversation(memories=far).say("Why did fsync take so long?")) == [parts[0]]
+    known = (Memory("notes", "log/2", "fsync was slow because of osd.41.", 9.0, 2, 0.9, answers=True), memories[2])
+    assert quotes(Conversation(memories=known).say("Why was fsync slow?")) == [known[0].text]
