@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from time import monotonic
 
 from actors.addresses import home_of
+from actors.calls.admission import require_service_in_scope
 from actors.calls.call import Call
 from actors.errors import Overloaded
 from actors.runtime.cluster.map_changes import MapChanges
@@ -104,6 +105,7 @@ class Forwarding:
 
         Raises:
             ServiceError: the home refuses it, or can't be reached.
+            NotPermitted: the API key is not for it.
         """
         headers = {} if credential is None else {"x-api-key": credential}
         run = Run(
@@ -122,6 +124,7 @@ class Forwarding:
         if not isinstance(admission, Admission):
             raise _unknown_end()
         await admission.admitted.admit(call)
+        require_service_in_scope(call)
 
     async def carry_out(self, call: Call, run: Run, *, safe: bool, hear: Heard | None = None) -> Answered:
         """Have a request carried out where its key is at home, and return the answer; that node logs it.

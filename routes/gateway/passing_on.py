@@ -55,7 +55,12 @@ class GatewayPassage:
             return await here
         except Elsewhere as change:
             key = change.key
-        run = await _run_of(arrival, route, params, call, key)
+        try:
+            run = await _run_of(arrival, route, params, call, key)
+        except Exception:  # the body is refused, which comes after credential and quota
+            if call.caller is None and route.entrance != "open":
+                await self._forwarding.admit(call, key, credential_of(arrival.header))
+            raise
         named: dict[str, str] = {}
         if call.caller is not None:
             run = self._forwarding.moved_on(run, Admitted.of(call))

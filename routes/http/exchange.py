@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from msgspec import Struct
 from sanic import Request
 
-from actors.calls.admission import admit, audit_of, require_service_in_scope
+from actors.calls.admission import admit, audit_of
 from actors.calls.call import A, Call, Elsewhere
 from actors.calls.context import prepare_context
 from actors.calls.hearing import hearing
@@ -148,7 +148,6 @@ class Exchange:
                 home = gone.key
         if home is not None and forwarding is not None:
             await forwarding.admit(call, home, credential)
-            require_service_in_scope(call)
 
     async def run(
         self,

@@ -35,6 +35,12 @@ class UserEverywhere:
     name: str
     through: list[Client]
 
+    async def with_key(self, **made: Any) -> list[Client]:
+        """Make an API key; return a client of each node with it."""
+        answer = await self.through[0].request("POST", "/api/api-keys", json={"name": "key", **made})
+        assert answer.http == 201, answer.body
+        return [client.as_user(answer.body["key"], self.name) for client in self.through]
+
 
 class Roaming(Client):
     """A client that sends each request through a node drawn by a seed."""

@@ -1,21 +1,13 @@
 """The scopes and limits of API keys on three nodes."""
 
 import asyncio
-from typing import Any
 
 import pytest
 
-from tests.support.gateway import BUS, Client
-from tests.support.roaming import Entries, UserEverywhere
+from tests.support.gateway import BUS
+from tests.support.roaming import Entries
 
 MCP = {"Accept": "application/json, text/event-stream"}
-
-
-async def key_of(user: UserEverywhere, **made: Any) -> list[Client]:
-    """Make an API key; return a client of each node with it."""
-    answer = await user.through[0].request("POST", "/api/api-keys", json={"name": "scoped", **made})
-    assert answer.http == 201, answer.body
-    return [client.as_user(answer.body["key"], user.name) for client in user.through]
 
 
 @pytest.mark.parametrize("home", range(3))
@@ -28,7 +20,7 @@ async def test_scopes_hold_through_each_node(entries: Entries, unique: str, home
     await user.through[0].agent(mine)
     await owner.through[0].agent(other, access="public")
     (await user.through[0].command("DM_Create", vx={"name": f"{unique}-domain", "description": "d"})).ok()
-    for key in await key_of(user, scopes={"services": ["AP_Chat"], "agents": [mine]}):
+    for key in await user.with_key(scopes={"services": ["AP_Chat"], "agents": [mine]}):
         (await key.command("AP_Chat", target={"agent": mine}, content="Hello")).ok()
         (await key.command("AP_Chat", target={"agent": other}, content="Hello")).refused(2003, 403)
         (await key.command("AP_List")).refused(2003, 403)
@@ -44,13 +36,13 @@ async def test_scopes_hold_through_each_node(entries: Entries, unique: str, home
         said = {"model": mine, "messages": [{"role": "user", "content": "Hello"}]}
         assert (await key.request("POST", "/v1/chat/completions", json=said)).http == 200
         assert (await key.request("GET", "/v1/models")).http == 403
-    for key in await key_of(user, scopes={"agents": [other]}):  # the chat moves to its node, with the scopes
+    for key in await user.with_key(scopes={"agents": [other]}):  # the chat moves to its node, with the scopes
         (await key.command("AP_Chat", target={"agent": other}, content="Hello")).ok()
         (await key.command("AP_Chat", target={"agent": mine}, content="Hello")).refused(2003, 403)
 
 
 async def test_a_key_s_limit_is_exact_over_all_nodes(entries: Entries, unique: str):
     user = await entries.user_on(2, unique)
-    keys = await key_of(user, limit=20)
+    keys = await user.with_key(limit=20)
     answers = await asyncio.gather(*(keys[number % 3].command("US_Read") for number in range(30)))
     assert sorted(answer.http for answer in answers) == [200] * 20 + [429] * 10
