@@ -10,9 +10,10 @@ from actors.addresses import home_of
 from actors.calls.admission import require_service_in_scope
 from actors.calls.call import Call
 from actors.errors import Overloaded
+from actors.runtime.cluster.directory import WORK_S
 from actors.runtime.cluster.map_changes import MapChanges
 from actors.runtime.cluster.places import Places, name_of
-from actors.runtime.cluster.post import Handler, Lost, NotReached, Post
+from actors.runtime.cluster.post import Handler, Lost, NotReached, NotServed, Post
 from actors.runtime.cluster.wire import raise_error
 from actors.sessions.credentials import Credentials
 from routes.forwarding.run import (
@@ -38,8 +39,8 @@ NODE = "X-Parley-Node"
 
 NOT_REACHED_S = 4.0
 """Seconds for which a request that did not begin is sent again: a dead node's shards have an owner before that."""
-FAIL_OVER_S = 8.0
-"""The same where the shard has no owner, or an owner died with a request that may be sent again."""
+FAIL_OVER_S = WORK_S + 1.0
+"""The same where the shard has no owner or is handed over, or an owner died with a request that may be sent again."""
 FRAME_S = 330.0
 """Seconds that a node may take for the next frame, as long as a connection waits for an answer."""
 MAX_MOVES = 4
@@ -168,9 +169,11 @@ class Forwarding:
                 hear(piece)
 
         while True:
-            owner = self._places.owner(run.key)
+            owner, handed_over = self._places.owner(run.key), False
             try:
                 ended = await self._attempt(owner, run, pass_on)
+            except NotServed:
+                handed_over = self._places.valid  # else the owner, too, may be without a lease
             except NotReached:
                 pass
             except Lost:
@@ -189,9 +192,11 @@ class Forwarding:
                 return ended
             now = monotonic()
             failing_since = failing_since or now
-            if now - failing_since + pause > (FAIL_OVER_S if lost or owner is None else NOT_REACHED_S):
+            is_long = lost or handed_over or owner is None
+            left_s = failing_since + (FAIL_OVER_S if is_long else NOT_REACHED_S) - now
+            if left_s <= 0:
                 raise _unknown_end() if lost else _not_begun()
-            await self._map_changes.next(pause)
+            await self._map_changes.next(min(pause, left_s))
             pause = min(2 * pause, _LATER_S)
 
     async def _attempt(

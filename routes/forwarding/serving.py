@@ -10,7 +10,7 @@ from actors.calls.request import MEMBERS
 from actors.commands.table import COMMANDS, UNROUTED
 from actors.conversations.conversation import RunBegun
 from actors.runtime.cluster.places import Clustered, Places
-from actors.runtime.cluster.post import NotReached
+from actors.runtime.cluster.post import NotReached, NotServed
 from actors.runtime.cluster.wire import encode_error
 from routes.bus.bus import CommandBus
 from routes.bus.passing_on import BusPassage
@@ -67,7 +67,7 @@ class RunServer:
             log.error("another node sent a request that this one can't read: %s", error)
             raise NotReached("it is not readable") from None
         if not self._places.is_mine(run.key):
-            raise NotReached("the shard is not this node's")
+            raise NotServed("the shard is not this node's")
         work, running = self._exchange.work, object()
         work.add(running)  # an orderly stop waits for it
         try:
@@ -98,7 +98,7 @@ class RunServer:
                     return await self._served_by_bus(run, open_channels)
         except Elsewhere as change:
             if change.call.caller is None:
-                raise NotReached("the shard is no longer this node's") from None
+                raise NotServed("the shard is no longer this node's") from None
             return (encode(Moved(change.key, Admitted.of(change.call))),)
 
     async def _admitted(self, run: Run) -> bytes:

@@ -8,7 +8,7 @@ import pytest
 from actors.runtime.cluster.loopback_post import LoopbackPost, Network
 from actors.runtime.cluster.nats_post import NatsPost
 from actors.runtime.cluster.parts import PART_BYTES
-from actors.runtime.cluster.post import Lost, NotReached, Post
+from actors.runtime.cluster.post import Lost, NotReached, NotServed, Post
 from tests.support import nats
 from tests.support.posts import Served
 
@@ -64,8 +64,9 @@ async def test_an_answer_of_several_frames_is_no_answer_to_a_call(two: tuple[Pos
 
 async def test_a_request_that_is_refused_or_finds_no_node_never_began(two: tuple[Post, Post]) -> None:
     for node, subject in (("two", "refuse"), ("two", "unknown"), ("nobody", "echo")):
-        with pytest.raises(NotReached):
+        with pytest.raises(NotReached) as refused:
             await two[0].call(node, subject, b"", timeout_s=60)
+        assert isinstance(refused.value, NotServed) == (node == "two")
     with pytest.raises(NotReached):
         await two[0].call("nobody", "echo", bytes(3 * PART_BYTES), timeout_s=60)
 

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 
-from actors.runtime.cluster.post import Handler, Lost, NotReached
+from actors.runtime.cluster.post import Handler, Lost, NotReached, NotServed
 from actors.runtime.cluster.replies import Replies, Reply, carry_out
 
 CUT = "the link to the other node is cut"
@@ -158,7 +158,7 @@ class LoopbackPost:
             self._network.carry(self._node, sender, deliver, lambda: replies.end(reply, Lost(CUT)))
 
         if handler is None:
-            back(lambda: replies.end(reply, NotReached(f"the node serves no {subject}")))
+            back(lambda: replies.end(reply, NotServed(f"the node serves no {subject}")))
             return
         task = asyncio.get_running_loop().create_task(
             carry_out(

@@ -27,7 +27,7 @@ from nats.errors import Error as NatsError
 from actors.runtime.cluster.nats_answer import FRAME, LAST_FRAME, LOST, NOT_REACHED, ONLY_FRAME, WHOLE, Answer
 from actors.runtime.cluster.nats_client import DirectClient, Message
 from actors.runtime.cluster.parts import HEADER, PART_BYTES, Gap, Joining, Joinings, split
-from actors.runtime.cluster.post import Handler, Lost, NotReached
+from actors.runtime.cluster.post import Handler, Lost, NotReached, NotServed
 from actors.runtime.cluster.replies import SILENT, Replies, Reply, carry_out
 
 log = logging.getLogger("parley.cluster")
@@ -223,7 +223,7 @@ class NatsPost:
                 if kind == LAST_FRAME:
                     self._replies.end(reply)
             case (kind, body):
-                errors = {NOT_REACHED: NotReached, LOST: Lost}
+                errors = {NOT_REACHED: NotServed, LOST: Lost}
                 self._replies.end(reply, errors[kind](body.decode()) if kind in errors else None)
 
     def lose(self, node: str) -> None:

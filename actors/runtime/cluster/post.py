@@ -16,11 +16,15 @@ class NotReached(Exception):
     """The request never began, so it may be sent again, also to another node."""
 
 
+class NotServed(NotReached):
+    """The same, from a node that was reached and refused it, as while it hands the shard over."""
+
+
 Handler = Callable[[bytes], AsyncIterator[bytes]]
 """Carries out one request: takes its body, yields the frames of the answer.
 
-Raising NotReached before the first frame refuses the request as not begun. Any other error is logged, and the sender
-gets Lost; so errors that a client shall see are frames.
+Raising NotReached before the first frame refuses the request as not begun: the sender gets NotServed. Any other error
+is logged, and the sender gets Lost; so errors that a client shall see are frames.
 """
 
 

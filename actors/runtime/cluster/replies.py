@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from time import monotonic
 
 from actors.runtime.cluster.parts import Joining
-from actors.runtime.cluster.post import Handler, Lost, NotReached
+from actors.runtime.cluster.post import Handler, Lost, NotReached, NotServed
 
 log = logging.getLogger("parley.cluster")
 
@@ -171,7 +171,7 @@ async def carry_out(
             send(frame)
         error = None
     except NotReached as refused:
-        error = Lost(str(refused)) if begun else refused
+        error = Lost(str(refused)) if begun else NotServed(str(refused))
     except Exception:
         log.exception("a request from another node failed")
         error = Lost("the other node failed to answer; the fault is in its log")

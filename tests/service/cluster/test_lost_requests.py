@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from actors.core import CoreOptions
-from actors.runtime.cluster.directory import ClusterDirectory
+from actors.runtime.cluster.directory import WORK_S, ClusterDirectory
 from actors.runtime.cluster.loopback_post import Network
 from actors.runtime.cluster.shards import shard_of
+from routes.forwarding import entry
 from tests.support.gateway import Client
 from tests.support.nodes import Nodes, running
 from tests.support.roaming import Entries, UserEverywhere
@@ -106,6 +107,26 @@ async def test_a_request_waits_for_an_owner(user: UserEverywhere, nodes: Nodes):
     for task in asking:
         (await task).ok()
     assert sorted(await stored(user.through[0])) == [f"message {number}" for number in range(6)]
+
+
+async def test_a_request_waits_while_its_shard_is_handed_over(
+    user: UserEverywhere, nodes: Nodes, monkeypatch: pytest.MonkeyPatch
+):
+    assert WORK_S < entry.FAIL_OVER_S
+    monkeypatch.setattr(entry, "NOT_REACHED_S", 0.0)
+    shard = shard_of((await user.through[0].command("US_Read")).ok().profile[0]["id"])
+    leaves = nodes.placed.of["node0"]
+    leaves.leaving.wait("actors", {shard})
+    asking = [asyncio.create_task(client.command("AP_Chat", content="Hello")) for client in user.through]
+    for task, node in zip(asking, nodes, strict=True):
+        assert isinstance(node.traffic, entry.Forwarding)
+        while not (task.done() or node.traffic._map_changes._waiting):
+            await asyncio.sleep(0.01)
+    await leaves.drained({shard})
+    nodes.placed.assign({shard}, "node1")
+    leaves.leaving.end({shard})
+    for task in asking:
+        (await task).ok()
 
 
 async def test_without_an_owner_for_8_s_a_request_is_refused_as_not_begun(user: UserEverywhere, nodes: Nodes):
