@@ -99,10 +99,12 @@ class ConsoleSession:
         return 0, JsonAnswer(record, 200, headers | {"Set-Cookie": cookie})
 
     async def _read(self, request: Request, call: Call) -> Served:
+        await received_body(request)
         token = credential_of(self._exchange.header_of(request))
         return 0, JsonAnswer(orjson.dumps(await self._record(token, call)), 200, _headers(call))
 
     async def _ended(self, request: Request, call: Call) -> Served:
+        await received_body(request)
         await authenticate(call, credential_of(self._exchange.header_of(request)))
         if call.user.kind != SESSION:
             raise NotPermitted("An API key has no session to end; revoke it with DELETE /api/api-keys/{id}.")

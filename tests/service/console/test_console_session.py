@@ -227,6 +227,19 @@ async def test_reading_the_session_does_not_keep_it_alive(tmp_path: Path):
         answer.refused(2001, 401)
 
 
+@pytest.mark.parametrize("body", [None, {}], ids=["no body", "a body"])
+async def test_what_the_page_does_with_its_session_leaves_no_error_in_the_log(
+    tmp_path: Path, body: dict[str, Any] | None
+):
+    async with running(tmp_path / "data") as gateway:
+        async with gateway.client() as client:
+            page = await logged_on(await client.register("ada-lovelace"), "ada-lovelace")
+            assert (await page.request("GET", SESSION, json=body)).http == 200
+            assert (await page.request("DELETE", SESSION, json=body)).http == 204
+        assert await gateway.stop() == 0
+        assert "not consumed" not in gateway.logged()
+
+
 async def test_a_disabled_console_is_not_there_and_its_cookie_is_worth_nothing(tmp_path: Path):
     async with running(tmp_path / "data", PARLEY_CONSOLE_ENABLED="false") as gateway, gateway.client() as client:
         user = await client.register("ada-lovelace")
