@@ -127,7 +127,7 @@ class Readers:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for read in self._waiting:
-            _fail(read, StoreUnavailable("the store is closed"))
+            _refuse(read, StoreUnavailable("the store is closed"))
         for connection in self._connections:
             if connection is not None:
                 with suppress(Exception):
@@ -148,7 +148,7 @@ class Readers:
             if not read.found.done():  # else its caller has gone
                 await self._read(place, read)
         except asyncio.CancelledError:
-            _fail(read, StoreUnavailable("the store is closed"))
+            _refuse(read, StoreUnavailable("the store is closed"))
             raise
 
     async def _read(self, place: int, read: _Read) -> None:
@@ -192,5 +192,10 @@ class Readers:
 def _fail(read: _Read, error: Exception) -> None:
     if isinstance(error, StoreUnavailable):
         log.error("a read failed: %s", error)
+    _refuse(read, error)
+
+
+def _refuse(read: _Read, error: Exception) -> None:
+    """Fail a read without a line in the log, as the end of the store does."""
     if not read.found.done():
         read.found.set_exception(error)

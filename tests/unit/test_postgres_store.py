@@ -846,6 +846,26 @@ async def test_dependent_reads_see_one_state_while_others_commit(store: Postgres
         assert await store.fetch(counting) == [1]
 
 
+async def test_a_close_ends_the_reads_under_way_and_logs_no_error(
+    own: Cluster, url: str, caplog: pytest.LogCaptureFixture
+):
+    store = await PostgresStore.open(url)
+    await store.commit(Unit((Write("CREATE TABLE counted (n bigint PRIMARY KEY)", ()),)))
+    holding, watching = await asyncpg.connect(url), await own.connect()
+    await holding.execute("BEGIN; LOCK TABLE counted")
+    reading = [asyncio.create_task(counted(store)) for _ in range(readers.COUNT + 2)]
+    waiting = "application_name = 'parley reader' AND wait_event_type = 'Lock'"
+    while await watching.fetchval(f"SELECT count(*) FROM pg_stat_activity WHERE {waiting}") < readers.COUNT:
+        await asyncio.sleep(0.01)
+    reading[0].cancel()  # as a job that ends before the store
+    await store.close()
+    outcomes = await asyncio.gather(*reading, return_exceptions=True)
+    assert list(map(type, outcomes)) == [asyncio.CancelledError] + [StoreUnavailable] * (readers.COUNT + 1)
+    assert "a read failed" not in caplog.text
+    await holding.close()
+    await watching.close()
+
+
 # Erasing
 
 
