@@ -29,8 +29,8 @@ _BEFORE_PHRASE = lexicon("and so well hello hi hey hallo salut hola oh")
 _FIRST_OF_PHRASE = _BEFORE_PHRASE | {phrase.split()[0] for phrase in _PHRASES}
 _AFTER_PHRASE = lexicon("today doing then by the way this morning afternoon evening heute denn so aujourd hui hoy")
 _COURTESIES: dict[str, Courtesy] = {word: kind for kind, text in _WORDS_OF_COURTESY.items() for word in lexicon(text)}
-_THANKS = lexicon("thanks thank thx danke merci gracias")
 _HALF_COURTESIES = lexicon("good guten gute buenos many vielen muchas")  # good morning, but not: good idea
+_THANKS = lexicon(_WORDS_OF_COURTESY["thanks"]) - _HALF_COURTESIES
 _REACTIONS = lexicon(
     """great perfect nice cool awesome wonderful amazing super lol haha hahaha hm hmm wow oh ah aha ok okay yes yeah yep
     yup no nope right correct wrong true sure fine exactly indeed good understood interesting funny that s is it so very

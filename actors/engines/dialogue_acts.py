@@ -53,12 +53,6 @@ _FORGETS = re.compile(
 )
 
 _FILLERS = lexicon("and so but then also ok okay please well hey hi hello und bitte et alors mais y pero")
-_QUESTION_WORDS = lexicon(
-    """what who whom whose which when where why how whats whos wheres whens whys hows
-    was wer wen wem wessen wann wo wohin woher warum wieso
-    weshalb wie welche welcher welches welchen qu que qui quoi quand où pourquoi comment combien
-    quel quelle quels quelles qué quién quiénes cuándo cuál cuáles cuánto cuántos cuántas dónde"""
-)
 _VERBS_THAT_ASK = lexicon(
     """is are was were do does did can could would should has ist sind hast hat kannst kennst weisst bist
     gibt est peux connais sais"""
@@ -158,7 +152,7 @@ def asks(text: str, words: list[str]) -> bool:
         return True
     if first in _FIRST_OF_INDIRECT and (question := direct(text)) is not text:
         return bool(tokenizer.terms(tokenizer.split(question)))  # "I don't know what you mean." asks for nothing
-    if first in _QUESTION_WORDS:
+    if first in answer_kinds.QUESTION_WORDS:
         return following not in _NO_QUESTION and not text.endswith((".", "!"))
     return first in _VERBS_THAT_ASK and following != "not" and not text.endswith((".", "!"))
 

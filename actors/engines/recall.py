@@ -38,7 +38,6 @@ _ABOUT_AGENT = lexicon(
 _AGENT_WORDS = lexicon(
     "you your yourself du dich dir dein deine deinen tu toi te vous votre vos tú usted ti ta ton eres"
 )
-_SPEAKER_WORDS = lexicon("i me my mine we us our ich mich mir mein meine wir uns je moi mon ma mes yo mí mi")
 _JUST = lexicon("just gerade eben")
 _OWN_NAME = Question((tokenizer.SELF_NAME,))
 _COPULAS = (" is ", " ist ", " est ", " es ", " heißt ", " s'appelle ", " se llama ")
@@ -84,7 +83,7 @@ class _Known:
         query = Question((yield from terms_asked_for(message, dialogue_acts.passages(message.text), self.name)))
         by_profile = self.says(query)
         about_agent = _ABOUT_AGENT.issuperset(query.terms) and not _AGENT_WORDS.isdisjoint(message.words)
-        about_speaker = not _SPEAKER_WORDS.isdisjoint(message.words)
+        about_speaker = bool(answer_kinds.of_oneself(message.words))
         introduces = about_agent and (not about_speaker or not by_profile)
         alone = (yield from self.introduction()) if introduces else (yield from _answering(by_profile, query))
         return _Asked(query, about_speaker, by_profile, alone, about_agent and not about_speaker)
@@ -343,6 +342,6 @@ def _about_speaker(turn: Turn) -> Steps[Reply | LookUp]:
         candidate = of_utterance(turn, 1.0, stated)
         if candidate.lead == "You said" and stated.content != turn.message:
             words = yield from tokenizer.splitting(stated.content)
-            found.append((2 if seq in names else 0 if _SPEAKER_WORDS.isdisjoint(words) else 1, seq, candidate))
+            found.append((2 if seq in names else 1 if answer_kinds.of_oneself(words) else 0, seq, candidate))
     found.sort(reverse=True)
     return (yield from _quoting("", [one[-1] for one in found], _OWN_NAME)) if found else Reply(dialogue_acts.UNKNOWN)

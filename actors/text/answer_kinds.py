@@ -87,13 +87,14 @@ _DATE_ENDINGS = ("zehnten", "zwanzigsten", "dreißigsten", "dreissigsten")
 
 _DAY_OR_YEAR = re.compile(r"(?:19|20)\d\d|\d{1,2}(?:st|nd|rd|th)")
 
-_QUESTION_WORDS = lexicon(
+_OTHER_QUESTION_WORDS = lexicon(
     """what who whom whose which where why how whats whos wheres whys hows was wer wen wem wessen wo wohin woher warum
-    wieso weshalb wie welche welcher welches welchen que qui quoi où pourquoi comment quel quelle quels quelles qué
+    wieso weshalb wie welche welcher welches welchen qu que qui quoi où pourquoi comment quel quelle quels quelles qué
     quién quiénes cuál cuáles dónde"""
 )
 _WHEN = lexicon("when whens wann quand cuándo")
 _HOW_MANY = lexicon("combien wieviel wieviele cuánto cuánta cuántos cuántas")
+QUESTION_WORDS: Final = _OTHER_QUESTION_WORDS | _WHEN | _HOW_MANY
 _HOW = lexicon("how wie")
 _MUCH = lexicon(
     """many much long far tall big large heavy high deep fast often late early
@@ -168,7 +169,7 @@ _NONE = {()}
 
 
 _WHAT_FOLLOWS: dict[str, dict[str, str]] = (
-    {word: {} for word in _QUESTION_WORDS | _WHEN | _HOW_MANY}
+    {word: {} for word in QUESTION_WORDS}
     | dict.fromkeys(_HOW, dict.fromkeys(_MUCH, NUMBER) | dict.fromkeys(_OLD, AGE))
     | dict.fromkeys(
         _WHICH, dict.fromkeys(_A_NUMBER, NUMBER) | dict.fromkeys(_A_DATE, DATE) | dict.fromkeys(_AN_AGE, AGE)
