@@ -53,8 +53,6 @@ def newer_statement(turn: Turn, question: Question, owners: Set[str], answer: Fo
                 found[one.utterance.seq] = shared, one.utterance.seq, one
     if not found or not _IN_THE_PAST.isdisjoint(tokenizer.split(turn.message)):
         return None
-    if _tells_change(tokenizer.split(answer.utterance.content)):  # it is the change
-        return None
     changing = [one for one in found.values() if not owners or not owners.isdisjoint(one[-1].terms)]
     return max(changing)[-1].utterance if changing else None
 

@@ -22,6 +22,7 @@ def among_others(*messages: str) -> Conversation:
         ("The kitchen costs £11,800.", "The kitchen price has gone up to £12,650.", "How much does the kitchen cost?"),
         ("The lawyer charges 210 pounds.", "The lawyer's new rate is 230 pounds.", "How much does the lawyer charge?"),
         ("Ralf lives in Aachen.", "Ralf has settled in Bremen meanwhile.", "Where does Ralf live?"),
+        (WEDNESDAYS, "From now on choir is on Fridays instead.", "What day has choir been moved to?"),  # changed twice
         ("Der Chor probt montags.", "Der Chor wurde auf Mittwoch verschoben.", "Wann probt der Chor?"),
     ],
 )
