@@ -48,7 +48,7 @@ def terms_asked_for(
 ) -> Steps[list[str]]:
     """Return the terms of the sentences that ask, or of all if those have too few; without the agent's name.
 
-    The kinds of answers that they ask for come first. If several sentences ask, none demands an age.
+    The kinds of answers that they ask for come first.
     """
     if len(sentences) < 2:
         kinds, terms = _asked_in(message.words, message.terms)
@@ -61,7 +61,6 @@ def terms_asked_for(
             terms += [term for term in _named_before(words, sentences) if term not in terms]
     else:
         kinds = [kind for words in asked for kind in answer_kinds.asked_for(words)]
-        kinds = [answer_kinds.NUMBER if kind == answer_kinds.AGE else kind for kind in kinds]
         terms = [term for words in asked for term in tokenizer.terms(words)]
     return kinds + _without(name, terms or message.terms)
 
