@@ -217,8 +217,6 @@ def _found(turn: Turn, query: Question, hits: Sequence[FoundUtterance], *, sure:
     if not turn.memories:
         return found
     answering = [memory for memory in turn.memories if memory.answers and (memory.share >= SURE or not sure)]
-    if len(answering) > 1:
-        answering.sort(key=_only_asks)  # a turn of a dialogue that asks the same is no answer
     banks: list[Candidate] = []
     best = 0.0
     for memory in reversed(answering):  # none ranks below one that follows
@@ -248,10 +246,6 @@ def _part_after(turn: Turn, query: Question, memory: Memory) -> Memory | None:
             return reason
     after = following[0]
     return after if after is not None and goes_on(query, after.text) else None
-
-
-def _only_asks(memory: Memory) -> bool:
-    return dialogue_acts.only_asks(memory.text)
 
 
 def _ranked(found: list[Candidate]) -> list[Candidate]:

@@ -412,17 +412,6 @@ def test_a_turn_that_the_turns_beside_it_found_is_quoted_from_its_beginning() ->
     assert quotes(Conversation(memories=memories).say("Where is Ben's flat?")) == [turn]
 
 
-def test_a_memory_that_asks_the_same_is_quoted_after_one_that_answers() -> None:
-    memories = (
-        Memory("chat", "monday/3", "Ros: And has Dad been ill at all?", 3.0, share=0.8, answers=True),
-        Memory("chat", "monday/4", "Imogen: Dad was ill with shingles in March.", 2.0, share=0.7, answers=True),
-    )
-    reply = Conversation(memories=memories).say("Which illness did Dad have?")
-    assert [source.id for source in reply.sources][:1] == ["monday/4"]
-    reply = Conversation(memories=memories[:1]).say("Which illness did Dad have?")
-    assert [source.id for source in reply.sources] == ["monday/3"]
-
-
 def test_a_memory_that_does_not_answer_the_question_is_not_quoted() -> None:
     memories = (Memory("handbook", "refunds", "Refunds take five days.", 3.0, share=0.3),)
     assert Conversation(memories=memories).say("Who is the mayor of Lisbon?") == Reply(dialogue_acts.UNKNOWN)
