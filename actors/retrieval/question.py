@@ -145,17 +145,6 @@ class Question:
         """Return whether a text that holds these, of KINDS, has one of those that the question needs."""
         return any(kind in held for kind in self.needs)
 
-    def judge(self, covered: Mapping[str, float]) -> tuple[float, bool]:
-        """Return the share of the question's terms that a text accounts for, and whether it answers the question.
-
-        `covered`: the terms that the text accounts for, each with the share of it, 0 to 1.
-        """
-        found = _weighed(self.terms, covered) / self._terms_total
-        answers = found >= MAYBE
-        if self._weights is not self.terms:
-            answers = _weighed(self._weights, covered) / self._total >= MAYBE
-        return (min(found, 1.0)), answers
-
     @property
     def sure(self) -> float:
         """The weight, in `terms`, that a text without doubt accounts for."""
@@ -202,20 +191,13 @@ class Question:
         if len(covered) < len(self.terms):
             missing = [term for term in self.terms if term not in has][:_MAX_OTHER_FORMS]
             covered |= dict.fromkeys((yield from in_another_form(missing, has)), OTHER_FORM)
-        return self.judge(covered)
+        return self.judging(1, {}).judge(covered, 0.0)  # of one text, no term is rare
 
 
 def _needed(kinds: Collection[str]) -> tuple[str, ...]:
     if AGE in kinds:
         return (AGE, OF_WHOM)
     return (NUMBER, DATE) if NUMBER in kinds or DATE in kinds else ()
-
-
-def _weighed(weights: Mapping[str, float], covered: Mapping[str, float]) -> float:
-    total = 0.0
-    for term, part in covered.items():
-        total += weights[term] * part
-    return total
 
 
 class Judge:
