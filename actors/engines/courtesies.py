@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from actors.text.tokenizer import lexicon
+from actors.text.tokenizer import lexicon, split
 
 Courtesy = Literal["greeting", "thanks", "farewell", "reaction"]
 
@@ -11,25 +11,40 @@ _MAX_COURTESY = 8  # words
 _WORDS_OF_COURTESY: dict[Courtesy, str] = {
     "greeting": """hello hi hey hiya howdy greetings hallo hoi servus moin grüezi salut bonjour bonsoir coucou
         hola buenas good guten gute buenos buongiorno buonasera olá привет здравствуйте 你好""",
-    "thanks": "thanks thank thx danke merci gracias cheers many vielen muchas grazie obrigado obrigada спасибо 谢谢",
-    "farewell": "bye goodbye ciao tschüss tschüs ade adieu adiós arrivederci",
+    "thanks": """thanks thank thx danke merci gracias cheers many vielen herzlichen besten lieben muchas mil grazie
+        obrigado obrigada спасибо 谢谢""",
+    "farewell": "bye goodbye ciao tschüss tschüs tschau ade adieu adiós chao arrivederci",
 }
 _PHRASES_OF_COURTESY: dict[Courtesy, str] = {
     "greeting": """morning, how are you, how are things, how have you been, how is it going, how s it going,
-        how do you do, nice to meet you, wie geht s, wie geht es dir, wie geht es ihnen, ça va, comment ça va,
-        comment vas tu, comment allez vous, qué tal, hola qué tal, cómo estás, cómo está usted""",
-    "farewell": """good night, see you, see you soon, see you later, see you tomorrow, gute nacht, auf wiedersehen,
-        bis bald, bis später, bis morgen, au revoir, à bientôt, à demain, bonne nuit, hasta luego, hasta pronto,
-        hasta mañana, buenas noches""",
+        how do you do, nice to meet you, good to see you, long time no see, what s up, welcome back,
+        wie geht s, wie geht es dir, wie geht es ihnen, wie läuft s, grüß gott, grüß dich, grüß euch,
+        ça va, comment ça va, comment vas tu, comment allez vous, qué tal, hola qué tal, cómo estás, cómo está usted,
+        cómo te va, come va, come stai, tutto bene, buon giorno, buona sera""",
+    "farewell": """good night, see you, see you soon, see you later, see you tomorrow, see you around,
+        talk to you later, talk to you soon, talk to you tomorrow, talk later, talk soon, later, take care,
+        have a good one, have a nice day, have a good day, have a great day, have a nice evening, have a good evening,
+        have a good night, have a nice weekend, have a good weekend, have a great weekend,
+        gute nacht, auf wiedersehen, bis bald, bis dann, bis gleich, bis nachher, bis später, bis morgen, mach s gut,
+        schönen tag, schönen tag noch, schönen abend, schönen abend noch, schönes wochenende, schönen feierabend,
+        au revoir, à bientôt, à plus, à plus tard, à demain, bonne nuit, bonne journée, bonne soirée, bon week end,
+        hasta luego, hasta pronto, hasta mañana, buenas noches, nos vemos, a presto, a domani, buona notte,
+        buona giornata""",
+    "reaction": """got it, gotcha, i see, makes sense, that makes sense, sounds good, you re welcome,
+        no problem, no worries, sorry, verstehe, verstanden, passt, kein problem, gern geschehen, bitte sehr,
+        entschuldigung, d accord, de rien, je t en prie, je vous en prie, désolé, désolée, de nada, entendido, perdón,
+        va bene, capito, prego, scusa""",
 }
 _PHRASES: dict[str, Courtesy] = {
-    " ".join(one.split()): kind for kind, text in _PHRASES_OF_COURTESY.items() for one in text.split(",")
+    " ".join(split(one)): kind for kind, text in _PHRASES_OF_COURTESY.items() for one in text.split(",")
 }
 _BEFORE_PHRASE = lexicon("and so well hello hi hey hallo salut hola oh")
 _FIRST_OF_PHRASE = _BEFORE_PHRASE | {phrase.split()[0] for phrase in _PHRASES}
 _AFTER_PHRASE = lexicon("today doing then by the way this morning afternoon evening heute denn so aujourd hui hoy")
 _COURTESIES: dict[str, Courtesy] = {word: kind for kind, text in _WORDS_OF_COURTESY.items() for word in lexicon(text)}
-_HALF_COURTESIES = lexicon("good guten gute buenos many vielen muchas")  # good morning, but not: good idea
+_HALF_COURTESIES = lexicon(  # good morning, but not: good idea
+    "good guten gute buenos many vielen herzlichen besten lieben muchas mil"
+)
 _THANKS = lexicon(_WORDS_OF_COURTESY["thanks"]) - _HALF_COURTESIES
 _REACTIONS = lexicon(
     """great perfect nice cool awesome wonderful amazing super lol haha hahaha hm hmm wow oh ah aha ok okay yes yeah yep
@@ -39,7 +54,8 @@ _REACTIONS = lexicon(
 )
 _COURTEOUS = _COURTESIES.keys() | lexicon(
     """morning afternoon evening day night tag morgen abend nacht días tardes there again everyone team bye
-    you very much a lot so schön sehr dank beaucoup mille for your help everything"""
+    you very much a lot so schön sehr dank beaucoup mille for your help everything
+    für deine ihre hilfe pour ton votre aide por tu su ayuda per il tuo aiuto l"""
 )
 _THANKFUL = (_COURTEOUS | _REACTIONS | lexicon("was helpful helped")) - {"forget", "about"}
 

@@ -42,7 +42,21 @@ def test_what_only_sounds_like_a_request_to_forget_is_noted(statement: str):
     assert Conversation().say(statement) == Reply(dialogue_acts.NOTED)
 
 
-@pytest.mark.parametrize("reaction", ["Great!", "haha", "No, that's wrong.", "Forget it.", "never mind", "Genau!"])
+@pytest.mark.parametrize(
+    "reaction",
+    [
+        "Great!",
+        "haha",
+        "No, that's wrong.",
+        "Forget it.",
+        "never mind",
+        "Genau!",
+        "Got it.",
+        "You're welcome!",
+        "Passt.",
+        "De nada",
+    ],
+)
 def test_a_reaction_is_not_noted(reaction: str):
     conversation = after("The gate code is 4471.")
     assert conversation.say(reaction).text.startswith("All right.")
@@ -56,10 +70,33 @@ def test_a_reaction_is_not_noted(reaction: str):
         "Perfect, thank you!",
         "Thank you so much, that was really helpful",
         "Danke, das ist super",
+        "Vielen lieben Dank!",
+        "Danke für deine Hilfe",
+        "Muchas gracias por tu ayuda",
     ],
 )
 def test_thanks_with_praise_are_thanks(thanks: str):
     assert Conversation().say(thanks) == Reply(dialogue_acts.WELCOME)
+
+
+@pytest.mark.parametrize(
+    "farewell", ["Talk to you later!", "Have a great weekend!", "Bis dann", "À demain !", "Mach's gut"]
+)
+def test_a_wish_at_the_end_is_a_farewell(farewell: str):
+    assert Conversation().say(farewell) == Reply(dialogue_acts.GOODBYE)
+
+
+@pytest.mark.parametrize("greeting", ["What's up?", "Grüß Gott!", "Long time no see", "Tutto bene?"])
+def test_a_phrase_at_the_beginning_is_a_greeting(greeting: str):
+    assert Conversation().say(greeting).text.startswith("Hello!")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["Herzlichen Glückwunsch an Anna", "Later we moved to Ghent.", "Besten Kuchen hat Anna.", "I see Anna on Mondays."],
+)
+def test_a_statement_that_begins_like_a_courtesy_is_noted(statement: str):
+    assert Conversation().say(statement) == Reply(dialogue_acts.NOTED)
 
 
 def test_a_question_made_of_words_of_reactions_is_no_reaction():
