@@ -2,6 +2,7 @@
 
 from msgspec import structs
 
+from actors.agents.messages import no_such_agent
 from actors.banks.messages import (
     BANK,
     BankView,
@@ -14,6 +15,7 @@ from actors.banks.messages import (
 )
 from actors.calls.call import Call
 from actors.calls.targets import named, target_agent
+from actors.calls.user_targets import is_meant
 from actors.errors import NotFound, NotPermitted
 from persistence import agents, banks, memories, offers
 from persistence.users import name_key
@@ -105,6 +107,10 @@ async def target_agent_of(call: Call, view: BankView, *, withdraws: bool = False
 
     `withdraws`: an admin also finds an agent with only an offer, because the agent may have been hidden since.
     Returns its id, its owner's id and its name.
+
+    Raises:
+        NotFound: there is none of that name that the caller may see, or `target.user` is not its owner.
+        NothingSelected: no name was given and nothing is selected.
     """
     name, fetch = call.target.agent, call.core.store.fetch
     if name is not None and view.permission != "none":
@@ -114,6 +120,8 @@ async def target_agent_of(call: Call, view: BankView, *, withdraws: bool = False
         for agent_id in found:
             call.require_in_scope("agents", agent_id)
             for row in await fetch(agents.by_id(agent_id)):
+                if not is_meant(call, row):
+                    raise no_such_agent()
                 return row.id, row.owner_id, row.name
     row = (await target_agent(call)).row
     return row.id, row.owner_id, row.name

@@ -2,7 +2,8 @@
 
 from actors.agents.messages import no_such_conversation
 from actors.calls.call import Call
-from actors.calls.targets import selected_agent, target_agent_id
+from actors.calls.targets import target_agent, target_agent_id
+from actors.calls.user_targets import require_meant
 from actors.conversations.ids import conversation_id, number_of
 from actors.errors import InvalidField, NotFound
 from persistence import conversations
@@ -31,34 +32,35 @@ async def target_conversation(call: Call) -> ConversationRow:
     """Read the caller's conversation that `target.conversation` names, by its id or as the default one.
 
     Raises:
-        NotFound: there is none such; or no such agent.
+        NotFound: there is none such; or no such agent, or `target.user` is not its owner.
         NothingSelected: the default one is named without an agent, and none is selected.
         InvalidField: the named agent is not the conversation's.
     """
     id = call.target.conversation or ""
     if id != DEFAULT:
         row = await own_conversation(call, id)
-        require_agent_of(call, row)
+        await require_agent_of(call, row)
         return row
     named = call.target.agent is not None
-    agent_id = await target_agent_id(call) if named else (await selected_agent(call)).row.id
+    agent_id = await target_agent_id(call) if named else (await target_agent(call)).row.id
     for row in await call.core.store.fetch(conversations.default_of(agent_id, call.user.user_id)):
         return row
     raise NotFound("You have no default conversation with this agent; the first AP_Chat begins it.")
 
 
-def require_agent_of(call: Call, row: ConversationRow) -> None:
-    """Check that a named agent is the one of the conversation, which decides the agent.
+async def require_agent_of(call: Call, row: ConversationRow) -> None:
+    """Check that a named agent is the one of the conversation, which decides the agent, and a named user its owner.
 
     Raises:
-        InvalidField: it is another one.
+        InvalidField: it is another agent.
+        NotFound: `target.user` is neither the owner of the agent nor the caller.
     """
     name = call.target.agent
-    if name is None or name_key(name) == name_key(row.agent):
-        return
-    raise InvalidField(
-        f"Invalid value of target.agent: the conversation is one with {row.agent}; leave target.agent out."
-    )
+    if name is not None and name_key(name) != name_key(row.agent):
+        raise InvalidField(
+            f"Invalid value of target.agent: the conversation is one with {row.agent}; leave target.agent out."
+        )
+    await require_meant(call, row.agent_id)
 
 
 def require_no_zone(call: Call) -> None:

@@ -7,6 +7,7 @@ from typing import TypeVar
 from actors.agents.messages import AGENT, AgentView, ReadAgent, no_such_agent
 from actors.banks.messages import BankView, RecalledMemories
 from actors.calls.call import Call
+from actors.calls.user_targets import is_for_caller, is_meant
 from actors.domains.messages import (
     DOMAIN,
     DomainView,
@@ -18,10 +19,8 @@ from actors.domains.messages import (
     no_such_domain,
     no_such_zone,
 )
-from actors.errors import NotFound, NothingSelected, NotPermitted, ServiceError
-from actors.names import no_such_user, require_name_allowed
-from actors.users.messages import USER, ReadUser
-from persistence import agents, domains, users
+from actors.errors import NotFound, NothingSelected, NotPermitted
+from persistence import agents, domains
 from persistence.agents import AgentRow
 from persistence.domains import ZoneRow
 from persistence.store import Query
@@ -68,16 +67,18 @@ async def target_agent(call: Call) -> AgentView:
 
 
 async def target_agent_id(call: Call) -> str:
-    """Find the agent that `target.agent` names, else the selected one, without reading it.
+    """Find the agent that `target.agent` names, else the selected one, as a rule without reading it.
 
     Raises:
-        NotFound: there is none of that name that the caller may see.
+        NotFound: there is none of that name that the caller may see, or `target.user` is not its owner.
         NothingSelected: no name was given and nothing is selected.
     """
     if call.target.agent is not None:
         return await agent_id_named(call, call.target.agent)
     if call.agent_id is None:
         raise no_agent_selected()
+    if not is_for_caller(call):
+        return (await target_agent(call)).row.id
     call.require_in_scope("agents", call.agent_id)
     return call.agent_id
 
@@ -121,12 +122,6 @@ async def agent_named(call: Call, name: str) -> AgentView:
         raise no_such_agent()
     call.require_in_scope("agents", view.row.id)
     return view
-
-
-def is_meant(call: Call, agent: AgentRow) -> bool:
-    """Return whether `target.user` is absent, or the owner of the target agent, or the caller."""
-    user = call.target.user
-    return user is None or name_key(user) in (name_key(agent.owner), name_key(call.user.user_name))
 
 
 async def agent_id_named(call: Call, name: str) -> str:
@@ -286,12 +281,13 @@ async def target_agent_in(call: Call, view: DomainView) -> AgentRow:
     """Find the target agent of a domain's command; everyone who sees the domain finds the agents in it.
 
     Raises:
-        NotFound: there is none of that name in the domain, and none that the caller may see.
+        NotFound: there is none of that name in the domain, and none that the caller may see, or `target.user` is not
+            its owner.
         NothingSelected: no name was given and nothing is selected.
     """
     name = call.target.agent
     if name is None:
-        return (await selected_agent(call)).row
+        return (await target_agent(call)).row
     found = await call.core.store.fetch(agents.id_by_name(name))
     if not found:
         raise no_such_agent()
@@ -299,51 +295,6 @@ async def target_agent_in(call: Call, view: DomainView) -> AgentRow:
         return (await agent_named(call, name)).row
     call.require_in_scope("agents", found[0])
     rows = await call.core.store.fetch(agents.by_id(found[0]))
-    if not rows:
+    if not rows or not is_meant(call, rows[0]):
         raise no_such_agent()
     return rows[0]
-
-
-# users
-
-
-def require_own(call: Call, entities: str) -> None:
-    """Refuse to create something for another user.
-
-    Raises:
-        NotPermitted: `target.user` is not the caller.
-    """
-    if not is_for_caller(call):
-        raise NotPermitted(f"You make {entities} for yourself only: leave target.user out or name yourself.")
-
-
-def is_for_caller(call: Call) -> bool:
-    """Return whether `target.user` is absent or the caller."""
-    user = call.target.user
-    return user is None or name_key(user) == name_key(call.user.user_name)
-
-
-async def target_user_id(call: Call) -> str:
-    """Find the user that `target.user` names.
-
-    Raises:
-        NotFound: there is none of that name.
-    """
-    found = await call.core.store.fetch(users.id_by_name(call.target.user or ""))
-    if not found:
-        raise no_such_user()
-    return found[0]
-
-
-async def require_name_in_plan(call: Call, name: str, gone: Callable[[], ServiceError]) -> None:
-    """Refuse a premium name on a plan without premium names.
-
-    Raises:
-        NeedsPlan: the name is too short for the plan.
-        ServiceError: the caller was destroyed meanwhile, and so what it names is `gone`.
-    """
-    try:
-        user = await call.ask(USER, call.user.user_id, ReadUser())
-    except NotFound:
-        raise gone() from None
-    require_name_allowed(name, user.plan)

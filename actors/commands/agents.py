@@ -9,14 +9,8 @@ from actors.calls.call import Answer, Call
 from actors.calls.context import loses_domain
 from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.request import require_name
-from actors.calls.targets import (
-    domain_names_in_scope,
-    is_for_caller,
-    require_name_in_plan,
-    require_own,
-    target_agent,
-    target_user_id,
-)
+from actors.calls.targets import domain_names_in_scope, target_agent
+from actors.calls.user_targets import is_for_caller, require_name_in_plan, require_own, target_user_id
 from actors.commands.command import AGENT_MEMBERS, ENTITY, NAMED, PAGE, Command, ToolDescription
 from actors.commands.memberships import record_departures
 from actors.errors import InvalidField, NotPermitted

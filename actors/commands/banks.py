@@ -17,15 +17,8 @@ from actors.calls.bank_targets import target_agent_of, target_bank
 from actors.calls.call import Answer, Call
 from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.request import require_name
-from actors.calls.targets import (
-    agent_named,
-    is_for_caller,
-    own_target_agent,
-    require_name_in_plan,
-    require_own,
-    target_agent,
-    target_user_id,
-)
+from actors.calls.targets import agent_named, own_target_agent, target_agent
+from actors.calls.user_targets import is_for_caller, require_meant, require_name_in_plan, require_own, target_user_id
 from actors.commands.command import BANK_MEMBERS, NAMED, PAGE, Command, ToolDescription
 from actors.errors import MissingField, NotFound
 from actors.sessions.scopes import listed_ids
@@ -109,6 +102,8 @@ async def _attachments(call: Call, view: BankView, after: str, agent: str | None
         raise NotFound(
             "No agent of this name is attached to the bank or offered it; leave target.agent out to list all."
         )
+    if agent is not None and rows:
+        await require_meant(call, rows[0].agent_id)
     return Answer(
         profile=[bank_record(view.row)],
         content=[attachment_record(row) for row in rows[:limit]],

@@ -62,7 +62,7 @@ async def chat(call: Call) -> Answer:
         require_no_zone(call)
         if target.conversation != DEFAULT:
             row = await own_conversation(call, target.conversation)
-            require_agent_of(call, row)
+            await require_agent_of(call, row)
             place, agent_id = ChatPlace(row.number, row.is_default), row.agent_id
     elif (call.zone_id or target.domain or target.zone) and not call.left_zone and await speaks_in_zone(call):
         try:
@@ -126,7 +126,7 @@ async def history(call: Call) -> Answer:
         found = await call.core.store.fetch(conversations.between(target.row.id, call.user.user_id))
         return await _page_of(call, [target.record], target.row.id, found[0][0] if found else None)
     row = await own_conversation(call, named)
-    require_agent_of(call, row)
+    await require_agent_of(call, row)
     try:
         profile, destroyed = [(await read_agent(call, row.agent_id)).record], False
     except NotFound:  # destroyed, or out of sight by now: what it said stays the user's

@@ -6,7 +6,8 @@ from actors.agents.messages import AgentView
 from actors.calls.call import Answer, Call
 from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.request import require_name
-from actors.calls.targets import require_name_in_plan, require_own, target_agent, target_domain
+from actors.calls.targets import target_agent, target_domain
+from actors.calls.user_targets import require_name_in_plan, require_own
 from actors.commands.command import AGENT_MEMBERS, DOMAIN_MEMBERS, ENTITY, NAMED, PAGE, Command, ToolDescription
 from actors.domains.messages import DOMAIN, DestroyDomain, UpdateDomain, no_member, no_such_domain
 from actors.domains.records import domain_record, membership_record

@@ -1,8 +1,8 @@
 """The roster: other owners' agents that a user works with."""
 
-from actors.agents.messages import no_such_agent
 from actors.calls.call import Answer, Call
-from actors.calls.targets import is_meant, target_agent
+from actors.calls.targets import target_agent
+from actors.calls.user_targets import require_meant
 from actors.commands.agents import shown, unselect
 from actors.commands.command import AGENT_MEMBERS, Command, ToolDescription
 from actors.errors import StateConflict
@@ -21,12 +21,10 @@ async def add(call: Call) -> Answer:
 
 async def remove(call: Call) -> Answer:
     """AP_Remove: take an agent off the caller's roster."""
-    name, fetch = call.target.agent or "", call.core.store.fetch
-    found = await fetch(agents.id_by_name(name))
+    found = await call.core.store.fetch(agents.id_by_name(call.target.agent or ""))
     agent_id = found[0] if found else ""
     if await call.ask(USER, call.user.user_id, OnRoster(agent_id)):
-        if not all(is_meant(call, row) for row in await fetch(agents.by_id(agent_id))):
-            raise no_such_agent()
+        await require_meant(call, agent_id)
         call.require_in_scope("agents", agent_id)
     else:
         view = await target_agent(call)

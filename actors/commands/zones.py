@@ -11,7 +11,8 @@ import orjson
 from actors.calls.call import Answer, Call
 from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.request import require_name
-from actors.calls.targets import require_name_in_plan, target_domain, target_zone
+from actors.calls.targets import target_domain, target_zone
+from actors.calls.user_targets import require_name_in_plan
 from actors.commands.command import PAGE, ZONE_MEMBERS, Command, ToolDescription
 from actors.commands.domains import select_zone
 from actors.conversations.records import message_record
