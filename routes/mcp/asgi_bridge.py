@@ -41,7 +41,7 @@ class McpMessage:
     gone: bool = False
     """Whether the session that it names is not there."""
     code: int = 0
-    """The internal code of a refusal that HTTP does not show, for the log."""
+    """The internal code of a refusal that is an error of JSON-RPC, for the log."""
 
 
 async def through_asgi(

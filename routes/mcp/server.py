@@ -18,7 +18,15 @@ from actors.errors import InvalidField, MalformedBody, NoCredential, NotPermitte
 from routes.bus.bus import CommandBus
 from routes.bus.request import BusRequest
 from routes.http.accept import weight_of
-from routes.http.answers import HttpAnswer, JsonAnswer, credential_of, error_answer, identify, quota_headers
+from routes.http.answers import (
+    HttpAnswer,
+    JsonAnswer,
+    credential_of,
+    error_answer,
+    identify,
+    quota_headers,
+    status_of,
+)
 from routes.http.bodies import LONG_BODY_BYTES, next_turn, received_body, require_json, require_size, whole_header
 from routes.http.event_stream import EVENT_STREAM
 from routes.http.exchange import Exchange
@@ -148,24 +156,26 @@ class McpServer:
         try:
             message: Any = orjson.loads(body)
         except orjson.JSONDecodeError as error:
-            return _refused(PARSE_ERROR, f"The body is not JSON in valid Unicode: {error}")
+            return _refused(asked, MalformedBody(f"The body is not JSON in valid Unicode: {error}"), code=PARSE_ERROR)
         if not isinstance(message, dict):
-            return _refused(INVALID_REQUEST, "Send one message of JSON-RPC, an object; MCP has no batches.")
+            return _refused(asked, MalformedBody("Send one message of JSON-RPC, an object; MCP has no batches."))
         number: Any = cast(dict[str, Any], message).get("id", 0)
         if not isinstance(number, str | int) or isinstance(
             number, bool
         ):  # otherwise the SDK takes it for a notification
-            return _refused(INVALID_REQUEST, "The id of a request is a text or a whole number.")
+            return _refused(asked, MalformedBody("The id of a request is a text or a whole number."))
         if not _is_message(cast(dict[str, Any], message)):  # the SDK would answer with a page of schema errors
             return _refused(
-                INVALID_REQUEST,
-                'Send a message of JSON-RPC: {"jsonrpc": "2.0", "id": 1, "method": "...", "params": {}}.',
+                asked,
+                MalformedBody(
+                    'Send a message of JSON-RPC: {"jsonrpc": "2.0", "id": 1, "method": "...", "params": {}}.'
+                ),
             )
         query: Any = request.get_args(keep_blank_values=True)
         try:
             asked.groups = groups_of(dict(query))
         except InvalidField as error:
-            return _refused(INVALID_REQUEST, error.note, cast(dict[str, Any], message).get("id"))
+            return _refused(asked, error, cast(dict[str, Any], message).get("id"))
         if self.sessions.has_ended(asked.request.header(HEADER)):
             raise no_session()
         credential = credential_of(asked.request.header)
@@ -183,8 +193,8 @@ class McpServer:
             body = without_arguments(cast(dict[str, Any], message), asked)
             if len(body) > LONG_BODY_BYTES:
                 return _refused(
-                    INVALID_REQUEST,
-                    "The message is too long; only the arguments of a tool may be long.",
+                    asked,
+                    MalformedBody("The message is too long; only the arguments of a tool may be long."),
                     cast(dict[str, Any], message).get("id"),
                 )
         manager = await self._host.manager()
@@ -212,9 +222,7 @@ def _refusal(answer: HttpAnswer) -> HTTPResponse:
     """Return an answer of other routes as the JSON-RPC error that MCP clients show, beside its status object."""
     status = orjson.loads(answer.body)["status"]
     code = INVALID_REQUEST if status["http_code"] < 500 else INTERNAL_ERROR
-    error = {"code": code, "message": status["note"]}
-    body = {"jsonrpc": "2.0", "id": None, "error": error, "status": status}
-    return JsonAnswer(orjson.dumps(body), answer.status, answer.headers)
+    return JsonAnswer(_error_body(status, code), answer.status, answer.headers)
 
 
 def _begins_session(message: dict[str, Any], response: HTTPResponse) -> bool:
@@ -250,7 +258,14 @@ def _needs_credential(message: Any) -> bool:
             return False
 
 
-def _refused(code: int, what: str, number: str | int | None = None) -> HTTPResponse:
+def _refused(
+    asked: McpMessage, error: ServiceError, number: str | int | None = None, code: int = INVALID_REQUEST
+) -> HTTPResponse:
     """Return the JSON-RPC error for a body that is no message, or none for this address."""
-    error = {"code": code, "message": what}
-    return JsonAnswer(orjson.dumps({"jsonrpc": "2.0", "id": number, "error": error}), 400)
+    asked.code = error.internal_code
+    return JsonAnswer(_error_body(status_of(error), code, number), error.http_code)
+
+
+def _error_body(status: dict[str, Any], code: int, number: str | int | None = None) -> bytes:
+    error = {"code": code, "message": status["note"]}
+    return orjson.dumps({"jsonrpc": "2.0", "id": number, "error": error, "status": status})

@@ -289,6 +289,12 @@ async def test_what_is_no_message_is_a_json_rpc_error(sanic_client: Client, body
     assert answer.body["jsonrpc"] == "2.0"
     assert answer.body["error"]["code"] == code
     assert len(answer.body["error"]["message"]) < 200
+    assert answer.body["status"] == {
+        "success": False,
+        "internal_code": 1000,
+        "http_code": 400,
+        "note": answer.body["error"]["message"],
+    }
 
 
 @pytest.mark.parametrize(
@@ -312,6 +318,7 @@ async def test_a_message_that_is_too_long_is_refused_with_its_id(user: Client):
     params = {"name": "US_Read", "arguments": {}, "_meta": {"note": "x" * 70_000}}
     answer = await sent(user, {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}, bearer(user))
     assert (answer.http, answer.body["error"]["code"], answer.body["id"]) == (400, -32600, 7)
+    assert answer.code == 1000
 
 
 @pytest.mark.parametrize("version", ["1999-01-01", "nonsense", "2099-01-01"])

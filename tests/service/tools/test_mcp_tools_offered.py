@@ -262,6 +262,7 @@ async def test_an_unknown_group_is_refused_and_the_groups_are_named(user: Client
     assert (answer.http, answer.body["id"]) == (400, 1)
     assert said in answer.body["error"]["message"]
     assert answer.body["error"]["code"] == -32600
+    assert (answer.code, answer.note) == (1003, answer.body["error"]["message"])
 
 
 async def test_a_refused_group_reaches_no_tool(user: Client):
