@@ -68,6 +68,9 @@ def _answer(command: Command) -> Schema:
 
 def _bus_operation() -> Schema:
     example = {"service": "AP_Chat", "content": "Hello!"}
+    answers = json_body(ref("TPSResponse"))
+    events = text("The events of AP_Chat or ZN_Stream, as on their own paths.")
+    answers["content"]["text/event-stream"] = {"schema": events}
     return {
         "tags": ["Gateway"],
         "operationId": "commandBus",
@@ -75,9 +78,9 @@ def _bus_operation() -> Schema:
         "description": "The one path of all commands. The same request without `service` may go to the command's own "
         "path instead; both do the same.",
         "security": [*CREDENTIALS, {}],
-        "parameters": [IDEMPOTENCY_KEY],
+        "parameters": [IDEMPOTENCY_KEY, _LAST_EVENT_ID],
         "requestBody": json_body(ref("TPSRequest"), example),
-        "responses": _responses(json_body(ref("TPSResponse")), "Idempotency-Replayed", chats=True),
+        "responses": _responses(answers, "Idempotency-Replayed", chats=True),
     }
 
 

@@ -106,6 +106,17 @@ async def test_every_command_has_an_operation_of_its_name_under_its_group_s_tag(
     assert document["components"]["schemas"]["TPSRequest"]["properties"]["service"]["enum"] == list(COMMANDS)
 
 
+async def test_the_bus_declares_the_answers_and_parameters_of_all_commands(document: dict[str, Any]):
+    aliases = [document["paths"][BUS + command.alias]["post"] for command in COMMANDS.values()]
+    bus = document["paths"][BUS]["post"]
+    assert set(bus["responses"]["200"]["content"]) == {
+        media for alias in aliases for media in alias["responses"]["200"]["content"]
+    }
+    assert {parameter["$ref"] for parameter in bus["parameters"]} == {
+        parameter["$ref"] for alias in aliases for parameter in alias.get("parameters", [])
+    }
+
+
 async def test_commands_declare_the_statuses_of_the_spec(document: dict[str, Any]):
     for path, methods in document["paths"].items():
         if path.startswith(BUS):
@@ -155,7 +166,7 @@ async def test_headers_that_a_caller_may_send_are_declared(document: dict[str, A
             parameter = shared or written
             if parameter["in"] == "header":
                 declared.setdefault(parameter["name"], set()).add(operation["operationId"])
-    assert declared["Last-Event-ID"] == {"ZN_Stream", "streamEvents", "followRun"}
+    assert declared["Last-Event-ID"] == {"commandBus", "ZN_Stream", "streamEvents", "followRun"}
     assert declared["X-Conversation-Id"] == {"createChatCompletion", "createResponse"}
     assert declared["If-None-Match"] == {"getAgentCard"}
     assert declared["X-Request-Id"] == {operation["operationId"] for operation in operations}
