@@ -237,7 +237,10 @@ class HistoryMoved(StateConflict):
 def refusal_of_waiting(agent: AgentRow | None, user_id: str) -> ServiceError | None:
     """Return the error of a user's chat whose turn has come, if the agent may not answer it any more."""
     if agent is None or not agent.answers:
-        return StateConflict("The agent went offline or was stopped before this message's turn came.")
+        return StateConflict(
+            "The agent went offline or was stopped before this message's turn came; send it again once its owner has "
+            "logged the agent on with AP_LogOn, or an operator has started it again."
+        )
     return no_such_agent() if agent.access == "agent" and agent.owner_id != user_id else None
 
 

@@ -177,7 +177,21 @@ def no_such_zone() -> NotFound:
 
 def no_member(domain: DomainRow) -> NotPermitted:
     """Make the error for a user who sees a domain but has no member in it."""
-    return NotPermitted(f"None of your agents is a member of {domain.name}; join it with DM_Join first.")
+    return NotPermitted(f"None of your agents is a member of {domain.name}; {how_to_join(domain)}.")
+
+
+def not_in_domain(agent: str, domain: DomainRow, user_id: str) -> NotInDomain:
+    """Make the error for a member's message to an agent that is not in the domain."""
+    may_invite = domain.access != "agent" or domain.owner_id == user_id
+    remedy = "invite it with DM_Invite" if may_invite else f"ask {domain.owner} to invite it"
+    return NotInDomain(f"{agent} is not a member of {domain.name}; {remedy} first.")
+
+
+def how_to_join(domain: DomainRow) -> str:
+    """Say how a user without a member in a domain gets one, for notes."""
+    if domain.access == "public":
+        return "join it with DM_Join first"
+    return f"join it with DM_Join first, and ask {domain.owner} for an invitation if none of your agents has one"
 
 
 def no_such_domain() -> NotFound:

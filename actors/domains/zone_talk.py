@@ -17,7 +17,7 @@ from actors.conversations.stored import (
 )
 from actors.domains.answers import of_receipt, once_stored
 from actors.domains.host import DomainHost
-from actors.domains.messages import NotInDomain, Said, SayInZone, no_such_zone
+from actors.domains.messages import Said, SayInZone, no_such_zone, not_in_domain
 from actors.domains.replies_under_way import Replied, RepliesFound, RepliesUnderWay
 from actors.domains.room import Room
 from actors.domains.streams import Feed
@@ -99,7 +99,7 @@ class ZoneTalk:
         if message.spoken_to:
             persona = message.answering[0]
             if not self._host.memberships.is_member(persona.id):
-                raise NotInDomain(f"{persona.name} is not a member of {domain.name}; bring it in with DM_Join first.")
+                raise not_in_domain(persona.name, domain, message.viewer.user_id)
         return zone
 
     def _turns(self, zone: Zone, before: Window, message: SayInZone) -> Iterator[Turn]:

@@ -163,6 +163,38 @@ async def test_a_refused_move_says_why_and_what_to_do(company: Company, domain: 
     assert "DM_Read" in note
 
 
+@pytest.mark.parametrize("access", ["public", "domain"])
+async def test_notes_of_memberships_name_a_remedy_that_helps(company: Company, domain: str, access: str):
+    owner, member, subject = company.owner, company.member, company.subject
+    await founded(owner, domain, access=access)
+    (await move(owner, "DM_Invite", domain, agent_of(member))).ok()
+    for service in ("DM_Join", "DM_Leave"):
+        note = (await move(owner, service, domain, agent_of(member))).refused(2003, 403).note
+        assert note.endswith("; name an agent of your own.")
+    ask = f", and ask {owner.name} for an invitation if none of your agents has one"
+    remedy = "; join it with DM_Join first" + ("" if access == "public" else ask) + "."
+    assert (await move(member, "DM_Invite", domain, agent_of(subject))).refused(2003, 403).note.endswith(remedy)
+    note = (await member.command("ZN_Read", target={"domain": domain})).refused(2003, 403).note
+    assert note.endswith(remedy)
+    (await move(member, "DM_Join", domain, agent_of(member))).ok()
+    (await move(member, "DM_Invite", domain, agent_of(subject))).ok()
+    (await member.command("ZN_Read", target={"domain": domain})).ok()
+
+
+@pytest.mark.parametrize("access", ["domain", "agent"])
+async def test_a_chat_with_an_agent_outside_says_who_may_invite_it(company: Company, domain: str, access: str):
+    await founded(company.owner, domain, access=access)
+    (await move(company.owner, "DM_Invite", domain, agent_of(company.member))).ok()
+    (await move(company.member, "DM_Join", domain, agent_of(company.member))).ok()
+    outside = agent_of(company.subject)
+    for user in (company.owner, company.member):
+        may_invite = access == "domain" or user is company.owner
+        answer = await user.command("AP_Chat", target={"domain": domain, "agent": outside}, content="Hello")
+        said = "invite it with DM_Invite" if may_invite else f"ask {company.owner.name} to invite it"
+        assert answer.refused(3002, 409).note.endswith(f"; {said} first.")
+        assert ((await move(user, "DM_Invite", domain, outside)).code == 0) is may_invite
+
+
 async def test_who_kicks_names_the_agent(company: Company, domain: str):
     await founded(company.owner, domain)
     for service in ("DM_Kick", "DM_Ban", "DM_Unban"):

@@ -113,13 +113,15 @@ async def test_a_refusal_at_its_turn_ends_its_stream(scripted_user: Client, uniq
         (await scripted_user.command("AP_LogOff")).ok()
         gate.open()
         told = (await response.content.read()).decode()
-    assert "The agent went offline or was stopped before this message's turn came." in told
+    assert "The agent went offline or was stopped before this message's turn came; send it again once" in told
     if name == "bus":
         assert '"internal_code":3002' in told.split("event: error")[1]
     if name == "responses":
         kinds = [line[7:] for line in told.splitlines() if line.startswith("event: ")]
         assert kinds == ["response.created", "response.in_progress", "response.failed"]
     assert len((await scripted_user.command("AP_History")).ok().content) == 2
+    (await scripted_user.command("AP_LogOn")).ok()
+    assert (await scripted_user.command("AP_Chat", content="say:again")).ok().content[1]["content"] == "again"
 
 
 async def test_where_too_many_wait_one_more_is_refused_before_the_head(scripted_user: Client, unique: str, gate: Gate):
