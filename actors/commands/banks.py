@@ -20,7 +20,7 @@ from actors.calls.request import require_name
 from actors.calls.targets import agent_named, own_target_agent, target_agent
 from actors.calls.user_targets import is_for_caller, require_meant, require_name_in_plan, require_own, target_user_id
 from actors.commands.command import BANK_MEMBERS, NAMED, PAGE, Command, ToolDescription
-from actors.errors import MissingField, NotFound
+from actors.errors import MissingField, NotFound, StateConflict
 from actors.sessions.scopes import listed_ids
 from actors.users.messages import USER, CreateBank
 from persistence import banks, offers
@@ -143,7 +143,11 @@ async def accept(call: Call) -> Answer:
     """MB_Accept: attach one of the caller's agents to a bank that it is offered."""
     view, viewer = await target_bank(call, answers=True)
     agent = (await target_agent(call)).row
-    return await call.carry_out(BANK, view.row.id, AcceptOffer(viewer, agent.id, agent.owner_id), _accepted)
+    try:
+        return await call.carry_out(BANK, view.row.id, AcceptOffer(viewer, agent.id, agent.owner_id), _accepted)
+    except StateConflict:
+        await target_bank(call, answers=True)  # its offers go with the bank, which may be gone meanwhile
+        raise
 
 
 def _accepted(accepted: Accepted) -> Answer:

@@ -1,4 +1,4 @@
-"""A change before the end of its agent or domain is answered with what it stored, one after it as of nothing there."""
+"""A change before the end of its agent, domain or bank tells what it stored, one after it that there is nothing."""
 
 import asyncio
 import logging
@@ -31,8 +31,10 @@ from persistence.agents import AgentChanges, AgentRow
 from persistence.domains import DomainChanges, DomainRow
 from persistence.store import Unit
 from tests.support.core import make_user
+from tests.support.disk import Disk, spin
 from tests.support.gateway import Client
 from tests.support.in_process import CommandClient, CoreGateway
+from tests.support.sharing import with_a_bank
 
 
 class Founded:
@@ -165,3 +167,20 @@ async def test_a_domain_that_is_loaded_while_its_founder_is_destroyed(core: Core
     view = await core.directory.ask(DOMAIN, domain.id, ReadDomain(DomainViewer(owner.id)))
     assert not ends
     assert view.lobby.name == LOBBY
+
+
+async def test_an_offer_accepted_while_its_bank_is_being_destroyed(core: Core, disk: Disk, unique: str):
+    client = CommandClient(CoreGateway(core))
+    two = await with_a_bank(await client.register(f"{unique}-user"), await client.register(f"{unique}-guest"), unique)
+    (await two.give("read")).ok()
+    disk.hold()
+    destroyed = asyncio.create_task(two.owner.command("MB_Destroy", target={"bank": two.bank}))
+    await disk.reached()
+    waiting = core.store.stats().waiting
+    accepted = asyncio.create_task(two.accept())
+    async with asyncio.timeout(10):
+        while core.store.stats().waiting == waiting:
+            await spin()
+    disk.let_go()
+    (await destroyed).ok()
+    (await accepted).refused(3000, 404)
