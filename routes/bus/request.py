@@ -40,5 +40,7 @@ class BusRequest(Struct):
 
     @property
     def wants_events(self) -> bool:
-        """Whether the client asks for server-sent events."""
-        return weight_of(self.header("accept") or "", EVENT_STREAM) > 0
+        """Whether the client asks for server-sent events, and does not prefer JSON."""
+        accepted = self.header("accept") or ""
+        events = weight_of(accepted, EVENT_STREAM)
+        return events > 0 and events >= weight_of(accepted, "application/json")

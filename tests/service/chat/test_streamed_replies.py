@@ -63,7 +63,14 @@ async def test_aliases_stream_too_and_other_commands_don_t(user: Client, name: s
 
 
 @pytest.mark.parametrize(
-    "accept", ["Text/Event-Stream", "application/json;q=0.5,text/event-stream;q=0.9", "text/event-stream;q=0.1"]
+    "accept",
+    [
+        "Text/Event-Stream",
+        "application/json;q=0.5,text/event-stream;q=0.9",
+        "text/event-stream;q=0.1",
+        "application/json, text/event-stream",
+        "text/event-stream;q=0.1, */*",
+    ],
 )
 async def test_events_may_be_asked_for_in_any_spelling(user: Client, name: str, accept: str):
     await user.agent(name)
@@ -73,7 +80,15 @@ async def test_events_may_be_asked_for_in_any_spelling(user: Client, name: str, 
 
 
 @pytest.mark.parametrize(
-    "accept", ["application/json", "*/*", "", "text/event-stream;q=0", "a/b;q=1, text/event-stream; q=0.00, */*"]
+    "accept",
+    [
+        "application/json",
+        "*/*",
+        "",
+        "text/event-stream;q=0",
+        "a/b;q=1, text/event-stream; q=0.00, */*",
+        "text/event-stream;q=0.1, application/json",
+    ],
 )
 async def test_without_asking_for_events_a_chat_is_answered_as_json(user: Client, name: str, accept: str):
     await user.agent(name)
