@@ -269,6 +269,15 @@ async def test_a_censoring_leaves_the_same_document_of_another_user(
         (await load(other, f"{bank}-other", name)).ok()
 
 
+async def test_a_document_that_is_sent_after_a_censoring_is_a_new_text(user: Client, bank: str):
+    await hand_in(user, "Book", "The Moon is far.")
+    (await load(user, bank, "Book")).ok()
+    (await user.command("MB_Censor", target={"bank": bank}, vx={"name": "Book"})).ok()
+    (await user.command("MB_Delete", target={"bank": bank}, vx={"name": "Book"})).ok()
+    await hand_in(user, "Book", "The Moon is far.")
+    assert (await load(user, bank, "Book")).ok().content[0]["text"] == "The Moon is far."
+
+
 async def test_censored_words_are_gone_from_the_document_and_the_files(tmp_path: Path):
     data = tmp_path / "data"
     secret = "xylophone-quartz-7731"
