@@ -14,6 +14,7 @@ import aiosqlite
 
 from persistence.batches import committed
 from persistence.dialect import SQLITE
+from persistence.sqlite.beside import beside
 from persistence.sqlite.connection_thread import on_thread_of
 from persistence.sqlite.migrate import migrate
 from persistence.sqlite.unusable import unusable_database, unusable_file
@@ -234,11 +235,11 @@ def lock_file(path: Path) -> IO[bytes]:
         StoreLocked: another process has it.
         StoreError: the file of the lock can't be used.
     """
-    beside = path.with_name(path.name + ".lock")
+    place = beside(path, ".lock")
     try:
-        lock = open(beside, "ab")  # noqa: SIM115 - held until close
+        lock = open(place, "ab")  # noqa: SIM115 - held until close
     except OSError as error:
-        raise StoreError(unusable_file(beside, error)) from error
+        raise StoreError(unusable_file(place, error)) from error
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -249,5 +250,5 @@ def lock_file(path: Path) -> IO[bytes]:
         ) from None
     except OSError as error:
         lock.close()
-        raise StoreError(unusable_file(beside, error)) from error
+        raise StoreError(unusable_file(place, error)) from error
     return lock

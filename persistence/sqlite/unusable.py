@@ -6,6 +6,8 @@ import pwd
 import sqlite3
 from pathlib import Path
 
+from persistence.sqlite.beside import beside
+
 ELSEWHERE = "or keep the data elsewhere (PARLEY_DATA_DIR, or PARLEY_STORE_URL for the database alone)"
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -34,7 +36,7 @@ def unusable_database(path: Path, error: sqlite3.Error) -> str:
     """Explain why SQLite can't use a database, and what to do."""
     code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN):
-        for place in (path, *_beside(path), path.parent):
+        for place in (path, beside(path, "-wal"), beside(path, "-shm"), beside(path, "").parent):
             if place.exists() and not os.access(place, os.W_OK):
                 return _not_allowed(place)
     if code == sqlite3.SQLITE_CANTOPEN and path.is_dir():
@@ -71,10 +73,6 @@ def _nearest(path: Path) -> Path:
 def _file_on_the_way(path: Path) -> Path:
     """Find the file in a path that should be a folder."""
     return next((place for place in (path, *path.parents) if place.is_file()), path)
-
-
-def _beside(path: Path) -> tuple[Path, ...]:
-    return tuple(path.with_name(path.name + ending) for ending in ("-wal", "-shm"))
 
 
 def _name_of(uid: int) -> str:

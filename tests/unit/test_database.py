@@ -255,6 +255,30 @@ async def test_a_second_store_in_the_same_process_is_locked_out_until_the_first_
     await second.close()
 
 
+async def test_a_file_that_a_store_has_is_locked_through_a_link_too(tmp_path: Path):
+    file, link = tmp_path / "test.db", tmp_path / "linked" / "other.db"
+    link.parent.mkdir()
+    link.symlink_to(file)
+    for first, second in ((file, link), (link, file)):
+        store = await SqliteStore.open(first)
+        with pytest.raises(StoreLocked):
+            await SqliteStore.open(second)
+        assert await store.writable()
+        await store.close()
+    assert list(link.parent.iterdir()) == [link]
+
+
+async def test_a_database_that_was_moved_behind_a_link_goes_on(tmp_path: Path):
+    file, moved = tmp_path / "test.db", tmp_path / "disk" / "moved.db"
+    await (await SqliteStore.open(file)).close()
+    moved.parent.mkdir()
+    file.rename(moved)
+    file.symlink_to(moved)
+    store = await SqliteStore.open(file)
+    assert await value(store, "SELECT checks FROM health") == 2
+    await store.close()
+
+
 OPEN_IT = """
 import asyncio, sys
 from pathlib import Path

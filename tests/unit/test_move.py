@@ -255,6 +255,22 @@ async def test_a_database_that_a_gateway_has_is_refused_on_either_side(
     await moved(own, database)
 
 
+async def test_a_file_that_a_gateway_has_is_refused_through_a_link_on_either_side(
+    own: Path, database: str, tmp_path: Path
+):
+    await moved(own, database)
+    (tmp_path / "linked").mkdir()
+    link = tmp_path / "linked" / "parley.db"
+    link.symlink_to(own)
+    file = await SqliteStore.open(own)
+    try:
+        for source, target in ((link, database), (database, link)):
+            with pytest.raises(MoveError, match=r"linked/parley\.db is in use by a gateway: stop that one first"):
+                await moved(source, target)
+    finally:
+        await file.close()
+
+
 async def test_no_gateway_starts_on_either_side_during_a_move(own: Path, database: str, monkeypatch: Any):
     monkeypatch.setattr("persistence.postgres.session.START_S", 0.2)
     tried: list[str] = []
