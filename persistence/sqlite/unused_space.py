@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from struct import unpack_from
 
+from persistence.sqlite.beside import beside
+
 _BLOCK_PAGES = 256
 _HEADER_BYTES = {2: 12, 5: 12, 10: 8, 13: 8}
 """The size of a b-tree page's header by its first byte, the kind of the page (sqlite.org/fileformat.html, 1.6)."""
@@ -29,7 +31,7 @@ class UnusedSpace:
     """
 
     def __init__(self, path: Path) -> None:
-        self._wal = path.with_name(path.name + "-wal")
+        self._wal = beside(path, "-wal")
         self._file = open(path, "r+b", buffering=0)  # noqa: SIM115 - held until close
 
     def close(self) -> None:

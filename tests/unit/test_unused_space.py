@@ -49,6 +49,20 @@ async def test_copies_of_deleted_rows_are_cleared_and_the_rows_stay(store: Sqlit
     assert await rows(store, "PRAGMA integrity_check") == [("ok",)]
 
 
+async def test_copies_are_cleared_in_a_database_behind_a_link(tmp_path: Path):
+    (tmp_path / "linked").mkdir()
+    link = tmp_path / "linked" / "other.db"
+    link.symlink_to(tmp_path / "test.db")
+    store = await SqliteStore.open(link)
+    await store.commit(Unit((Write("CREATE TABLE texts (text TEXT)", ()),)))
+    await store.commit(Unit((Write("INSERT INTO texts VALUES (?)", (WORD,)),)))
+    await store.commit(Unit((Write("DELETE FROM texts", ()),)))
+    assert await traces(tmp_path, WORD)  # the log has it
+    assert await store.erase_deleted()
+    assert await traces(tmp_path, WORD) == []
+    await store.close()
+
+
 async def test_pages_in_memory_don_t_bring_the_copies_back(store: SqliteStore, tmp_path: Path):
     assert await store.erase_deleted()
     await store.commit(Unit((Write("UPDATE texts SET text = replace(text, 'piano', 'organ')", ()),)))
