@@ -10,7 +10,7 @@ import aiosqlite
 
 from persistence.migrations import numbered
 from persistence.move.side import ROWS_AT_ONCE, Kind, MoveError, Row, Table, not_empty, not_migrated
-from persistence.sqlite.migrate import MIGRATIONS, migrate
+from persistence.sqlite.migrate import MIGRATIONS, is_another_programs, migrate
 from persistence.sqlite.store import lock_file
 from persistence.sqlite.unusable import ELSEWHERE, unusable_database, unusable_file
 from persistence.store import StoreError, StoreLocked
@@ -121,13 +121,15 @@ async def source(path: Path) -> AsyncGenerator[SqliteSide, None]:
     """Open a file to read it; no gateway can use it meanwhile. It stays as it is, a log beside it included.
 
     Raises:
-        MoveError: it is not there, in use, of another version, not indexed yet, or can't be read.
+        MoveError: it is not there, in use, not Parley's, of another version, not indexed yet, or can't be read.
     """
     if not path.is_file():
         raise MoveError(f"there is no file {path}: correct FROM.")
     with _told(path), _locked(path), closing(_connect(path.absolute().as_uri() + "?mode=ro")) as connection:
         connection.execute("BEGIN")
         side = SqliteSide(path, connection)
+        if is_another_programs(connection):
+            raise MoveError(f"{side.description} has no tables of Parley: correct FROM.")
         version = _version(connection)
         if version != _newest():
             raise not_migrated(side.description, version, _newest())
@@ -172,13 +174,13 @@ async def target(path: Path) -> AsyncGenerator[SqliteSide, None]:
 def _require_new(path: Path, connection: sqlite3.Connection) -> None:
     """Refuse a file with users or of another program, before its schema is changed."""
     description = f"sqlite {path}"
+    if is_another_programs(connection):
+        raise MoveError(f"{description} is another program's: name another file as TO.")
     version = _version(connection)
     if version > _newest():
         raise not_migrated(description, version, _newest())
     if version and connection.execute("SELECT EXISTS (SELECT 1 FROM users)").fetchone()[0]:
         raise not_empty(description, "users")
-    if not version and connection.execute("SELECT EXISTS (SELECT 1 FROM sqlite_schema)").fetchone()[0]:
-        raise MoveError(f"{description} is another program's: name another file as TO.")
 
 
 def _connect(uri: str) -> sqlite3.Connection:

@@ -15,7 +15,19 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 
 _FOREIGN_KEYS_OFF = "-- foreign keys: off\n"
 
+_ALWAYS_THERE = {"users", "agents", "roster", "messages", "health"}
+"""Tables that every version of Parley's schema has."""
+
 log = logging.getLogger("parley.store")
+
+
+def is_another_programs(connection: sqlite3.Connection) -> bool:
+    """Return whether another program uses a database: it has tables or a version, but not Parley's tables."""
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    names = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
+    if version == 0:  # also after a first start that was interrupted: each migration comes with its version
+        return any(not name.startswith("sqlite_") for name in names)
+    return not names >= _ALWAYS_THERE
 
 
 async def migrate(connection: aiosqlite.Connection, folder: Path = MIGRATIONS) -> int:

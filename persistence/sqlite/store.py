@@ -16,8 +16,8 @@ from persistence.batches import committed
 from persistence.dialect import SQLITE
 from persistence.sqlite.beside import beside
 from persistence.sqlite.connection_thread import on_thread_of
-from persistence.sqlite.migrate import migrate
-from persistence.sqlite.unusable import unusable_database, unusable_file
+from persistence.sqlite.migrate import is_another_programs, migrate
+from persistence.sqlite.unusable import ANOTHER, unusable_database, unusable_file
 from persistence.sqlite.unused_space import UnusedSpace
 from persistence.sqlite.writer import Writer
 from persistence.store import (
@@ -72,7 +72,7 @@ class SqliteStore:
         Raises:
             StoreLocked: another process has it open.
             StoreTooNew: a newer version of the code wrote it.
-            StoreError: its files can't be used; the message gives the reason and the remedy.
+            StoreError: it is another program's, or its files can't be used; the message has reason and remedy.
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -86,6 +86,8 @@ class SqliteStore:
             for _ in range(1 + READERS):
                 connection = aiosqlite.connect(path, isolation_level=None, cached_statements=512)
                 connections.append(await connection)
+                if len(connections) == 1 and await on_thread_of(connection, is_another_programs):
+                    raise StoreError(f"{path} is another program's database: {ANOTHER}.")
                 await _set_up(connection)
                 if len(connections) == 1:
                     await migrate(connection)
@@ -244,10 +246,7 @@ def lock_file(path: Path) -> IO[bytes]:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         lock.close()
-        raise StoreLocked(
-            f"{path} is in use by another process; stop that one, or name another file in PARLEY_STORE_URL, or another"
-            " PARLEY_DATA_DIR if PARLEY_STORE_URL is not set"
-        ) from None
+        raise StoreLocked(f"{path} is in use by another process; stop that one, or {ANOTHER}") from None
     except OSError as error:
         lock.close()
         raise StoreError(unusable_file(place, error)) from error

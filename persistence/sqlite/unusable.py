@@ -9,6 +9,7 @@ from pathlib import Path
 from persistence.sqlite.beside import beside
 
 ELSEWHERE = "or keep the data elsewhere (PARLEY_DATA_DIR, or PARLEY_STORE_URL for the database alone)"
+ANOTHER = "name another file in PARLEY_STORE_URL, or another PARLEY_DATA_DIR if PARLEY_STORE_URL is not set"
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NOT_ALLOWED = (errno.EACCES, errno.EPERM)
@@ -49,7 +50,7 @@ def unusable_database(path: Path, error: sqlite3.Error) -> str:
         return f"{path} is not an SQLite database: move it away, {ELSEWHERE}."
     if code == sqlite3.SQLITE_CORRUPT:
         return f"{path} is damaged ({error}): put a backup in its place."
-    return f"{path} can't be opened: {error}"
+    return f"{path} can't be opened ({error}): mend that, {ELSEWHERE}."
 
 
 def _not_allowed(path: Path) -> str:

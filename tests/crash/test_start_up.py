@@ -15,6 +15,7 @@ from typing import Any
 import asyncpg
 import pytest
 
+from persistence.sqlite.store import SqliteStore
 from tests.support import nats
 from tests.support.gateway import MASTER_KEY, GatewayProcess, ran, running
 from tests.support.postgres import shared
@@ -67,6 +68,7 @@ async def test_a_newer_database_is_refused(tmp_path: Path):
         await connection.execute("UPDATE schema_version SET version = 999")
         await connection.close()
     else:
+        await (await SqliteStore.open(tmp_path / "parley.db")).close()
         with closing(sqlite3.connect(tmp_path / "parley.db")) as made:
             made.execute("PRAGMA user_version = 999")
     await refused(tmp_path, "999", "newer")
@@ -94,23 +96,21 @@ def no_database(folder: Path) -> None:
     (folder / "parley.db").write_bytes(b"no database at all, " * 1_000)
 
 
-def broken_schema(folder: Path) -> None:
-    """A foreign database, in which the tables of the first migration exist already."""
+def another_program_s(folder: Path) -> None:
     with sqlite3.connect(folder / "parley.db") as made:
-        made.execute("CREATE TABLE users (n)")
+        made.execute("CREATE TABLE customers (n)")
     made.close()
 
 
 @sqlite_only
-@pytest.mark.parametrize("spoil", [no_database, broken_schema])
+@pytest.mark.parametrize("spoil", [no_database, another_program_s])
 async def test_a_file_that_is_no_database_of_parley_s_is_refused_and_left_as_it_is(
     tmp_path: Path, spoil: Callable[[Path], None]
 ):
     spoil(tmp_path)
     before = (tmp_path / "parley.db").read_bytes()
-    await refused(tmp_path, str(tmp_path / "parley.db"))
-    if spoil is no_database:
-        assert (tmp_path / "parley.db").read_bytes() == before
+    await refused(tmp_path, str(tmp_path / "parley.db"), "PARLEY_STORE_URL")
+    assert (tmp_path / "parley.db").read_bytes() == before
 
 
 @sqlite_only

@@ -1,15 +1,18 @@
 """The database: its settings, its migrations, and its use by one process only."""
 
 import asyncio
+import shutil
 import sqlite3
 import sys
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import aiosqlite
 import pytest
 
-from persistence.sqlite.migrate import MIGRATIONS, migrate
+from persistence.migrations import numbered
+from persistence.sqlite.migrate import MIGRATIONS, is_another_programs, migrate
 from persistence.sqlite.store import SqliteStore
 from persistence.store import StoreError, StoreLocked, StoreTooNew, Unit, Write
 from tests.support.disk import rows, value
@@ -188,22 +191,75 @@ async def test_a_migration_may_end_in_a_comment(connection: aiosqlite.Connection
 async def test_a_newer_database_is_refused_with_what_to_do_and_left_as_it_is(tmp_path: Path):
     path = tmp_path / "test.db"
     newest = len(list(MIGRATIONS.glob("*.sql")))
-    with sqlite3.connect(path) as made:
+    await (await SqliteStore.open(path)).close()
+    with closing(sqlite3.connect(path)) as made:
         made.execute("CREATE TABLE of_the_future (n)")
         made.execute("PRAGMA user_version = 999")
-    made.close()
     with pytest.raises(StoreTooNew) as error:
         await SqliteStore.open(path)
     assert "999" in str(error.value)
     assert str(newest) in str(error.value)
     assert "newer Parley" in str(error.value)
-    left = sqlite3.connect(path)
-    assert left.execute("SELECT name FROM sqlite_schema").fetchall() == [("of_the_future",)]
-    assert left.execute("PRAGMA user_version").fetchall() == [(999,)]
-    left.execute("DROP TABLE of_the_future")
-    left.execute("PRAGMA user_version = 0")
-    left.close()
+    with closing(sqlite3.connect(path)) as left:
+        assert left.execute("SELECT count(*) FROM of_the_future").fetchall() == [(0,)]
+        assert left.execute("PRAGMA user_version").fetchall() == [(999,)]
+        left.execute(f"PRAGMA user_version = {newest}")
     await (await SqliteStore.open(path)).close()  # the refused start released the lock
+
+
+# Another program's database
+
+
+OTHER_PROGRAMS = [
+    "CREATE TABLE customers (a)",
+    "CREATE TABLE users (a)",
+    "CREATE VIEW one AS SELECT 1",
+    "PRAGMA user_version = 9",
+    "CREATE TABLE users (a); PRAGMA user_version = 9",
+    "CREATE TABLE customers (a); PRAGMA user_version = 999",
+]
+
+
+@pytest.mark.parametrize("script", OTHER_PROGRAMS)
+async def test_another_program_s_database_is_refused_with_what_to_do_and_left_as_it_is(tmp_path: Path, script: str):
+    path = tmp_path / "app.db"
+    with closing(sqlite3.connect(path)) as made:
+        made.executescript(script)
+    before = path.read_bytes()
+    with pytest.raises(
+        StoreError, match=r"app\.db is another program's database: name another file in PARLEY_STORE_URL"
+    ):
+        await SqliteStore.open(path)
+    assert path.read_bytes() == before
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["app.db", "app.db.lock"]
+
+
+def test_a_database_of_any_version_is_parley_s_so_that_an_interrupted_first_start_goes_on():
+    with closing(sqlite3.connect(":memory:")) as database:
+        for number, file in sorted(numbered(MIGRATIONS).items()):
+            assert not is_another_programs(database), number
+            database.executescript(file.read_text(encoding="utf-8"))
+            database.execute(f"PRAGMA user_version = {number}")
+        assert not is_another_programs(database)
+
+
+async def test_a_first_start_that_was_interrupted_between_migrations_goes_on(tmp_path: Path, folder: Path):
+    for number, file in sorted(numbered(MIGRATIONS).items())[:3]:
+        shutil.copy(file, folder)
+        path = tmp_path / f"{number}.db"
+        async with aiosqlite.connect(path, isolation_level=None) as connection:
+            await connection.execute("PRAGMA journal_mode = WAL")
+            await migrate(connection, folder)
+        await (await SqliteStore.open(path)).close()
+
+
+async def test_a_file_that_has_only_tables_of_sqlite_s_own_is_taken(tmp_path: Path):
+    path = tmp_path / "test.db"
+    with closing(sqlite3.connect(path)) as made:
+        made.executescript("PRAGMA journal_mode = WAL; CREATE TABLE a (n INTEGER PRIMARY KEY AUTOINCREMENT)")
+        made.executescript("INSERT INTO a VALUES (1); ANALYZE; DROP TABLE a")
+        assert made.execute("SELECT count(*) FROM sqlite_schema").fetchone() != (0,)
+    await (await SqliteStore.open(path)).close()
 
 
 # One process

@@ -369,10 +369,11 @@ async def test_memories_that_only_the_index_of_0_2_0_has_are_waited_for(own: Pat
 async def test_a_database_that_is_not_parleys_is_refused_and_stays(own: Path, database: str, tmp_path: Path):
     (tmp_path / "text.db").write_text("no database at all " * 100)
     with closing(sqlite3.connect(tmp_path / "other.db")) as other:
-        other.execute("CREATE TABLE recipes (name)")
+        other.executescript("CREATE TABLE recipes (name); PRAGMA user_version = 7")
     for source, target, reason in (
         (tmp_path / "none.db", database, r"there is no file .*none\.db: correct FROM"),
         (tmp_path / "text.db", database, "is not an SQLite database: move it away, or name another file"),
+        (tmp_path / "other.db", database, r"other\.db has no tables of Parley: correct FROM"),
         (database, tmp_path / "back.db", "has no tables of Parley: correct FROM"),
     ):
         with pytest.raises(MoveError, match=reason):
