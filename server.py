@@ -40,7 +40,7 @@ from config.master_key import FILE as MASTER_KEY_FILE
 from config.master_key import MasterKeyError, load_master_key
 from config.mcp_catalog import CatalogError
 from config.settings import Settings, SettingsError, load_settings
-from config.tuning import allow_many_connections, tune
+from config.tuning import allow_many_connections, open_standard_streams, tune
 from config.version import VERSION
 from options import chat_engine, core_options, http_options
 from persistence import master_key, users
@@ -302,6 +302,7 @@ async def run(gateway: Gateway) -> int:
 
 def main(arguments: Sequence[str] = (), make: Callable[[Settings, Collection[str] | None], Gateway] = Gateway) -> int:
     """Read the command line and the settings, and serve with the gateway that `make` builds from them."""
+    open_standard_streams()
     try:
         parsed = parse_arguments(arguments, VERSION)
     except WrongUsage as error:

@@ -1,6 +1,7 @@
 """Set-up of the process for one busy loop beside a few threads (docs/performance.md, "Where the time goes")."""
 
 import gc
+import os
 import resource
 import sys
 from contextlib import suppress
@@ -14,6 +15,20 @@ TIMER_SLACK = Path("/proc/self/timerslack_ns")
 
 OPEN_FILES = 65_536
 """Limit of open files, if the system allows it; the usual limit is 1,024."""
+
+
+def open_standard_streams() -> None:
+    """Open /dev/null for each standard stream that is closed; call it before anything else opens a descriptor for good.
+
+    The event loop would get the number of a closed one, and libuv aborts the process where it closes a number up to 2.
+    """
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        try:
+            os.fstat(number)
+        except OSError:
+            descriptor = os.open(os.devnull, os.O_RDWR)  # the lowest free number, which is this one
+            os.set_inheritable(descriptor, True)  # tool servers need it, too
+            setattr(sys, name, open(descriptor, mode, encoding="utf-8"))  # noqa: SIM115 - as long as the process
 
 
 def tune() -> None:
