@@ -45,6 +45,7 @@ from config.version import VERSION
 from options import chat_engine, core_options, http_options
 from persistence import master_key, users
 from persistence.opening import open_ledger, open_store
+from persistence.sqlite.unusable import not_allowed
 from persistence.store import Store, StoreError, Unit
 from routes.app import HttpOptions, build_app
 from routes.http.access_log import AccessLog, JsonFormatter, log_what_nobody_catches, refuse, tell
@@ -224,17 +225,21 @@ async def prepare_sealer(store: Store, settings: Settings) -> Sealer:
         MasterKeyError: it is gone, unusable, or another database's.
     """
     proofs = await store.fetch(master_key.PROOF)
-    sealer = Sealer(load_master_key(settings, first_start=not proofs))
+    file = settings.data_dir / MASTER_KEY_FILE
+    try:
+        sealer = Sealer(load_master_key(settings, first_start=not proofs))
+    except PermissionError as error:
+        raise MasterKeyError(not_allowed(file, "read", "or set PARLEY_MASTER_KEY")) from error
     if not proofs:
         await store.commit(Unit((master_key.keep(sealer.prove()),)))
         proofs = await store.fetch(master_key.PROOF)  # another node may have started at the same time, and been first
     try:
         sealer.check(proofs[0])
     except WrongMasterKey:
-        file = "" if settings.postgres_url else f" or in {settings.data_dir / MASTER_KEY_FILE}"
+        or_in = "" if settings.postgres_url else f" or in {file}"
         raise MasterKeyError(
             "the master key is not the one that this database was sealed with; give the right one as "
-            f"PARLEY_MASTER_KEY{file}."
+            f"PARLEY_MASTER_KEY{or_in}."
         ) from None
     return sealer
 

@@ -26,6 +26,7 @@ def load_master_key(settings: Settings, *, first_start: bool) -> bytes:
 
     Raises:
         MasterKeyError: the key file is missing, unreadable or invalid.
+        PermissionError: this user may not read it.
     """
     if settings.master_key is not None:
         return settings.master_key.get_secret_value()
@@ -48,10 +49,11 @@ def load_master_key(settings: Settings, *, first_start: bool) -> bytes:
 def _read(path: Path) -> bytes:
     try:
         key = base64.b64decode(path.read_bytes().strip(), validate=True)
-    except FileNotFoundError:
+    except (FileNotFoundError, PermissionError):
         raise
     except (OSError, binascii.Error) as error:
-        raise MasterKeyError(f"{path} can't be read as a master key ({error}): {_REMEDY}") from error
+        reason = getattr(error, "strerror", None) or error
+        raise MasterKeyError(f"{path} can't be read as a master key ({reason}): {_REMEDY}") from error
     if len(key) != KEY_BYTES:
         raise MasterKeyError(f"{path} is no master key, which is base64 of {KEY_BYTES} bytes: {_REMEDY}")
     return key

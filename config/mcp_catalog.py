@@ -98,15 +98,15 @@ def load_catalog(settings: Settings) -> Catalog:
     try:
         with path.open("rb") as file:
             return Catalog.model_validate(tomllib.load(file))
-    except FileNotFoundError as error:
-        if "mcp_catalog" not in settings.model_fields_set:
+    except OSError as error:
+        if isinstance(error, FileNotFoundError) and "mcp_catalog" not in settings.model_fields_set:
             return Catalog()  # pyright: ignore[reportCallIssue]
         raise CatalogError(
-            f"PARLEY_MCP_CATALOG is {str(path)!r} ({error.strerror}); name a readable TOML file"
+            f"PARLEY_MCP_CATALOG is {str(path)!r} ({error.strerror or error}); name a readable TOML file"
         ) from None
     except ValidationError as error:
         problems = error.errors(include_url=False, include_input=False)
         lines = [f"{'.'.join(map(str, problem['loc']))} in {path}: {problem['msg']}" for problem in problems]
         raise CatalogError("\n".join(lines)) from None
-    except (OSError, ValueError) as error:
+    except ValueError as error:
         raise CatalogError(f"PARLEY_MCP_CATALOG is {str(path)!r} ({error}); name a readable TOML file") from None

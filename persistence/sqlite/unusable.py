@@ -29,7 +29,7 @@ def unusable_file(path: Path, error: OSError) -> str:
     if error.errno == errno.EISDIR:
         return f"{path} is a directory where a file is needed: move it away, {ELSEWHERE}."
     if error.errno in _NOT_ALLOWED:
-        return _not_allowed(path)
+        return not_allowed(path)
     return f"{path} can't be used ({error.strerror or error}): mend that, {ELSEWHERE}."
 
 
@@ -39,7 +39,7 @@ def unusable_database(path: Path, error: sqlite3.Error) -> str:
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN):
         for place in (path, beside(path, "-wal"), beside(path, "-shm"), beside(path, "").parent):
             if place.exists() and not os.access(place, os.W_OK):
-                return _not_allowed(place)
+                return not_allowed(place)
     if code == sqlite3.SQLITE_CANTOPEN and path.is_dir():
         return unusable_file(path, OSError(errno.EISDIR, ""))
     if code == sqlite3.SQLITE_FULL:
@@ -53,7 +53,7 @@ def unusable_database(path: Path, error: sqlite3.Error) -> str:
     return f"{path} can't be opened ({error}): mend that, {ELSEWHERE}."
 
 
-def _not_allowed(path: Path) -> str:
+def not_allowed(path: Path, act: str = "write", otherwise: str = ELSEWHERE) -> str:
     """Explain a missing permission, with the owner of the file or folder if known."""
     place = _nearest(path)
     me = _name_of(os.geteuid())
@@ -61,7 +61,7 @@ def _not_allowed(path: Path) -> str:
         owner = f"it belongs to the user {_name_of(place.stat().st_uid)}"
     except OSError:
         owner = "it may not even be looked at"
-    return f"the user {me} may not write {place} ({owner}): let that user write it (chown or chmod), {ELSEWHERE}."
+    return f"the user {me} may not {act} {place} ({owner}): let that user {act} it (chown or chmod), {otherwise}."
 
 
 def _nearest(path: Path) -> Path:

@@ -219,7 +219,7 @@ async def test_a_damaged_key_file_is_refused_and_left_as_it_is(tmp_path: Path, c
 @sqlite_only
 async def test_a_key_file_that_is_a_folder_is_refused(tmp_path: Path):
     (tmp_path / KEY_FILE).mkdir()
-    await refused(tmp_path, str(tmp_path / KEY_FILE), "master key")
+    await refused(tmp_path, str(tmp_path / KEY_FILE), "master key (Is a directory)")
 
 
 @pytest.mark.parametrize("key", ["short", "AAAA", "A" * 43, base64.b64encode(bytes(31)).decode(), "!" * 44])

@@ -45,7 +45,7 @@ def test_the_examples_in_its_comments_are_entries(tmp_path: Path):
 def test_a_default_that_is_not_there_is_empty_but_one_that_was_named_must_be(tmp_path: Path):
     with pytest.raises(CatalogError, match="PARLEY_MCP_CATALOG is"):
         load_catalog(load_settings({"PARLEY_MCP_CATALOG": str(tmp_path / "none.toml")}))
-    with pytest.raises(CatalogError, match="PARLEY_MCP_CATALOG is"):
+    with pytest.raises(CatalogError, match=r"PARLEY_MCP_CATALOG is '.*' \(Is a directory\); name a readable TOML file"):
         load_catalog(load_settings({"PARLEY_MCP_CATALOG": str(tmp_path)}))
 
 
