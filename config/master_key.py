@@ -31,9 +31,13 @@ def load_master_key(settings: Settings, *, first_start: bool) -> bytes:
     if settings.master_key is not None:
         return settings.master_key.get_secret_value()
     if settings.postgres_url is not None:
+        remedy = "make one with 'openssl rand -base64 32', keep it safe and set it as PARLEY_MASTER_KEY."
+        if not first_start:
+            sealed = f"the key that this database was sealed with (after a move it may be in {FILE})"
+            remedy = f"set {sealed} as PARLEY_MASTER_KEY."
         raise MasterKeyError(
-            "the master key has to be set with PostgreSQL, because the database may outlive this machine's files: make "
-            "one with 'openssl rand -base64 32', keep it safe and set it as PARLEY_MASTER_KEY."
+            "the master key has to be set with PostgreSQL, because the database may outlive this machine's files: "
+            + remedy
         )
     path = settings.data_dir / FILE
     with suppress(FileNotFoundError):

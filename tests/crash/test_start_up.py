@@ -260,6 +260,10 @@ async def test_a_master_key_must_be_set_with_postgresql(tmp_path: Path, cluster:
     await refused(tmp_path, "master key", "openssl rand -base64 32", "PARLEY_MASTER_KEY", **settings)
     assert list(tmp_path.iterdir()) == []
     await started(tmp_path, **cluster)
+    status, said = await start(tmp_path, **settings)
+    assert status == 2
+    assert "set the key that this database was sealed with" in said
+    assert "openssl" not in said
 
 
 @postgres_only

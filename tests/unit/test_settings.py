@@ -521,6 +521,8 @@ def test_with_postgresql_the_master_key_must_be_set(tmp_path: Path):
     environ = {"PARLEY_STORE_URL": "postgresql://db/parley", "PARLEY_DATA_DIR": str(tmp_path)}
     with pytest.raises(MasterKeyError, match="set it as PARLEY_MASTER_KEY"):
         load_master_key(load_settings(environ), first_start=True)
+    with pytest.raises(MasterKeyError, match=r"set the key that this database was sealed with .* in master\.key\) as"):
+        load_master_key(load_settings(environ), first_start=False)
     assert list(tmp_path.iterdir()) == []
 
 
