@@ -73,7 +73,11 @@ class Settings(BaseModel):
         "127.0.0.1", description="an IP address (0.0.0.0 is every IPv4 one, :: every IPv6 and IPv4 one) or a host name"
     )
     port: Whole = Field(8000, ge=0, le=65535, description="a whole number 1 to 65535, or 0 for any free port")
-    data_dir: Directory = Field(Path("data"), description="the path of a directory, made at the start if there is none")
+    data_dir: Directory = Field(
+        Path("data"),
+        description="the path of a directory, made at the start if there is none; write out a home directory,"
+        " ~ is not expanded",
+    )
     brand: str = Field(
         "Svc",
         pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,31}$",
@@ -155,7 +159,8 @@ class Settings(BaseModel):
     log_format: Literal["console", "json"] = Field("console", description="console or json")
     store_url: StoreUrl | None = Field(
         None,
-        description="sqlite:///relative.db, sqlite:////absolute.db or postgresql://user:password@host:port/database,"
+        description="sqlite:///relative.db, sqlite:////absolute.db (~ is not expanded) or"
+        " postgresql://user:password@host:port/database,"
         " with %40 for an @ in the password, %2F for a / and %23 for a #",
     )
     nats_url: NatsUrl | None = Field(

@@ -68,7 +68,14 @@ def _path(text: str) -> Path:
 def _directory(path: Path) -> Path:
     if os.path.exists(path) and not os.path.isdir(path):
         raise ValueError("not a directory")
-    return path
+    return _no_home(path)
+
+
+def _no_home(folder: Path) -> Path:
+    """Refuse to make a folder for a ~ that no shell has expanded; one that is there already is meant."""
+    if str(folder).startswith("~") and not os.path.exists(folder):
+        raise ValueError("only shells expand ~")
+    return folder
 
 
 def _certificates(path: Path) -> Path:
@@ -126,6 +133,7 @@ def _store_url(text: str) -> str:
     path = text.removeprefix(SQLITE_URL)
     if path in {text, ":memory:"} or not re.fullmatch(r"[^?#\0]*[^?#/\0]", path):
         raise ValueError("not a sqlite URL with the path of a file")
+    _no_home(Path(path).parent)
     return text
 
 

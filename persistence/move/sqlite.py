@@ -148,6 +148,8 @@ async def target(path: Path) -> AsyncGenerator[SqliteSide, None]:
     Raises:
         MoveError: it is in use, not empty, not Parley's, or can't be written.
     """
+    if str(path.parent).startswith("~") and not path.parent.exists():
+        raise MoveError(f"there is no folder {path.parent}, and ~ is not expanded: write out the home directory in TO.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

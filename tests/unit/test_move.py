@@ -392,6 +392,16 @@ async def test_a_database_that_is_not_parleys_is_refused_and_stays(own: Path, da
         await moved(database, tmp_path / "back.db")
 
 
+async def test_a_home_directory_that_no_shell_has_expanded_is_refused_as_the_target(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    await (await PostgresStore.open(database)).close()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(MoveError, match="~ is not expanded: write out the home directory in TO"):
+        await moved(database, "sqlite:///~/parley.db")
+    assert list(tmp_path.iterdir()) == []
+
+
 async def test_a_server_that_is_not_there_is_told_by_argument(own: Path, database: str):
     with pytest.raises(MoveError, match=r"can't be reached .*or correct TO\."):
         await moved(own, "postgresql://ada:secret@127.0.0.1:9/parley")

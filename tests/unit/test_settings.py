@@ -148,6 +148,8 @@ BAD: list[tuple[str, str, str]] = [
     ("PARLEY_PORT", "\u0668\u0660", "a whole number"),
     ("PARLEY_DATA_DIR", __file__, "a directory"),
     ("PARLEY_DATA_DIR", "  ", "a directory"),
+    ("PARLEY_DATA_DIR", "~/parley", "write out a home directory, ~ is not expanded"),
+    ("PARLEY_DATA_DIR", "~lovelace", "write out a home directory, ~ is not expanded"),
     ("PARLEY_BRAND", "a/b", "1 to 32 letters"),
     ("PARLEY_BRAND", "..", "not beginning with '.'"),
     ("PARLEY_BRAND", "b" * 33, "1 to 32 letters"),
@@ -219,6 +221,7 @@ BAD: list[tuple[str, str, str]] = [
     ("PARLEY_STORE_URL", "postgresql://me:p@w@db/parley", "with %40 for an @ in the password"),
     ("PARLEY_STORE_URL", "postgresql://db/par/ley", "postgresql://user:password@host:port/database"),
     ("PARLEY_STORE_URL", "sqlite:///", "sqlite:///relative.db"),
+    ("PARLEY_STORE_URL", "sqlite:///~/parley.db", "~ is not expanded"),
     ("PARLEY_STORE_URL", "sqlite:///:memory:", "sqlite:///relative.db"),
     ("PARLEY_STORE_URL", "sqlite:///p.db?mode=ro", "sqlite:///relative.db"),
     ("PARLEY_NATS_URL", "nats://127.0.0.1:4222", "needs PARLEY_STORE_URL=postgresql://"),
@@ -515,6 +518,18 @@ def test_the_password_in_a_right_store_url_is_not_in_the_settings_as_text():
     settings = load_settings({"PARLEY_STORE_URL": "postgresql://me:leak@db/parley?password=leak"})
     assert "leak" not in repr(settings) + str(settings)
     assert settings.postgres_url == "postgresql://me:leak@db/parley?password=leak"
+
+
+def test_a_folder_whose_name_begins_with_a_tilde_is_taken_if_it_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """An earlier version made it, and it may hold the data."""
+    (tmp_path / "~" / "parley").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    settings = load_settings({"PARLEY_DATA_DIR": "~/parley"})
+    assert settings.database_path == Path("~/parley/parley.db")
+    settings = load_settings({"PARLEY_STORE_URL": "sqlite:///~/parley/own.db"})
+    assert settings.database_path == Path("~/parley/own.db")
 
 
 def test_with_postgresql_the_master_key_must_be_set(tmp_path: Path):
