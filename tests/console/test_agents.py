@@ -7,7 +7,7 @@ from typing import Any
 from playwright.async_api import Locator, Page, Route, expect
 
 from tests.support.console import PHONE, Console, fits_its_width, no_serious_violations
-from tests.support.console_acts import confirm, says
+from tests.support.console_acts import LINES, choose_who_sees_it, confirm, says
 from tests.support.gateway import Client
 from tests.support.memories import grant
 
@@ -53,6 +53,16 @@ async def test_an_agent_is_made_changed_and_destroyed(console: Console, user: Cl
     await confirm(page, "Destroy agent", typed=f"{name}.2")
     await says(page, f"{name}.2 was destroyed.")
     (await user.command("AP_Read", target={"agent": f"{name}.2"})).refused(3000, 404)
+
+
+async def test_a_change_of_who_sees_an_agent_leaves_its_texts_as_they_are(console: Console, user: Client, unique: str):
+    name = f"{unique}-scout"
+    vx = {"name": name, "description": LINES, "profile": "one\r\ntwo\rthree"}
+    (await user.command("AP_Create", vx=vx)).ok()
+    page = await console.window(user, f"/console/agents/{name}")
+    await choose_who_sees_it(page, "public")
+    changed = (await user.command("AP_Read", target={"agent": name})).ok().profile[0]
+    assert {member: changed[member] for member in (*vx, "access")} == vx | {"access": "public"}
 
 
 async def with_new_agent(console: Console, user: Client, name: str) -> tuple[Page, Locator]:
@@ -236,6 +246,7 @@ async def test_the_keyboard_alone_makes_an_agent_and_all_fits_a_phone(console: C
     await page.keyboard.type(f"{unique}-typed")
     await page.keyboard.press("Tab")
     await page.keyboard.type("Typed by keyboard")
+    await page.keyboard.press("Shift+Tab")
     await page.keyboard.press("Enter")
     await says(page, f"{unique}-typed was created")
     await expect(page.get_by_role("heading", name=f"{unique}-typed")).to_be_visible()

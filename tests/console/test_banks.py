@@ -6,7 +6,7 @@ from pathlib import Path
 from playwright.async_api import Locator, Page, expect
 
 from tests.support.console import PHONE, Console, fits_its_width, no_serious_violations
-from tests.support.console_acts import confirm, says
+from tests.support.console_acts import LINES, choose_who_sees_it, confirm, says
 from tests.support.gateway import Client
 from tests.support.memories import grant, load, share
 
@@ -242,6 +242,15 @@ async def test_a_bank_is_made_renamed_and_destroyed(console: Console, user: Clie
     await says(page, f"{unique}-records was destroyed.")
     await page.goto(f"{console.base}/console/banks/{unique}-records")
     await expect(page.get_by_role("alert")).to_contain_text("code 3000")
+
+
+async def test_a_change_of_who_sees_a_bank_leaves_its_description_as_it_is(console: Console, user: Client, unique: str):
+    await user.agent(f"{unique}-scout")
+    (await user.command("MB_Create", vx={"name": f"{unique}-bank", "description": LINES})).ok()
+    page = await console.window(user, f"/console/banks/{unique}-bank")
+    await choose_who_sees_it(page, "public")
+    changed = (await user.command("MB_List", target={"bank": f"{unique}-bank"})).ok().profile[0]
+    assert (changed["description"], changed["access"]) == (LINES, "public")
 
 
 async def test_a_long_list_of_memories_is_loaded_as_one_scrolls(console: Console, user: Client, unique: str):

@@ -3,7 +3,7 @@
 from playwright.async_api import Locator, Page, expect
 
 from tests.support.console import PHONE, Console, fits_its_width, no_serious_violations
-from tests.support.console_acts import confirm, says
+from tests.support.console_acts import LINES, choose_who_sees_it, confirm, says
 from tests.support.gateway import Client
 from tests.support.workspaces import opened
 
@@ -64,6 +64,16 @@ async def test_a_form_takes_nothing_back_that_was_changed_meanwhile(console: Con
     await confirm(page, "Save")
     domain = (await user.command("DM_Read", target={"domain": name})).ok().profile[0]
     assert (domain["profile"], domain["access"]) == ("Eyes only.", "agent")
+
+
+async def test_a_change_of_who_sees_a_domain_leaves_its_texts_as_they_are(console: Console, user: Client, unique: str):
+    vx = {"name": f"{unique}-domain", "description": LINES, "profile": "one\r\ntwo\rthree"}
+    await user.agent(f"{unique}-founder")
+    (await user.command("DM_Create", vx=vx)).ok()
+    page = await console.window(user, f"/console/domains/{unique}-domain")
+    await choose_who_sees_it(page, "public")
+    changed = (await user.command("DM_Read", target={"domain": f"{unique}-domain"})).ok().profile[0]
+    assert {member: changed[member] for member in (*vx, "access")} == vx | {"access": "public"}
 
 
 async def test_members_are_moved_as_the_table_of_moves_allows(

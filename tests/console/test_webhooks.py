@@ -7,7 +7,7 @@ import pytest
 from playwright.async_api import Browser, Locator, Page, expect
 
 from tests.support.console import PHONE, Console, console_of, fits_its_width, no_serious_violations
-from tests.support.console_acts import confirm, says
+from tests.support.console_acts import LINES, confirm, says
 from tests.support.gateway import Client, GatewayProcess, running
 from tests.support.operator import SETTINGS
 from tests.support.receiver import Receiver, receiving, status, thanks
@@ -176,3 +176,16 @@ async def test_wrong_input_is_told_with_the_gateway_s_note(console: Console, use
     await expect(dialog.get_by_role("alert")).to_contain_text("The data is not JSON")
     await fits_its_width(page)
     await no_serious_violations(page)
+
+
+async def test_a_change_of_an_endpoint_s_address_leaves_its_description_as_it_is(
+    console: Console, user: Client, receiver: Receiver
+):
+    body = {"url": receiver.url, "description": LINES}
+    id = (await user.request("POST", "/api/webhooks/endpoints", json=body)).body["id"]
+    page = await console.window(user, f"/console/webhooks/{id}")
+    await page.get_by_role("button", name="Change", exact=True).click()
+    await page.get_by_role("dialog").get_by_label("URL").fill(f"{receiver.url}?other")
+    await confirm(page, "Save")
+    (changed,) = (await user.request("GET", "/api/webhooks/endpoints")).body["endpoints"]
+    assert (changed["url"], changed["description"]) == (f"{receiver.url}?other", LINES)

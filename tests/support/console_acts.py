@@ -7,6 +7,9 @@ from tests.support.gateway import CHECKOUT
 SCRIPTED = CHECKOUT / "tests" / "gateways" / "scripted.py"
 """A gateway whose agents say and wait as they are told."""
 
+LINES = "line one\nline two\r\nline three"
+"""A description of some lines, as programs of two kinds break them."""
+
 
 def messages(page: Page) -> Locator:
     """Return the messages of a chat or zone."""
@@ -26,6 +29,13 @@ async def confirm(page: Page, button: str, *, typed: str | None = None) -> None:
         await dialog.get_by_label(f"Type {typed} to confirm").fill(typed)
     await dialog.get_by_role("button", name=button, exact=True).click()
     await expect(dialog).to_be_hidden()
+
+
+async def choose_who_sees_it(page: Page, access: str) -> None:
+    """Change nothing but the access of an agent, a domain or a bank on its page."""
+    await page.get_by_role("button", name="Change", exact=True).click()
+    await page.get_by_role("dialog").get_by_label("Who sees it").select_option(access)
+    await confirm(page, "Save")
 
 
 async def says(page: Page, text: str) -> None:

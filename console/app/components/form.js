@@ -35,8 +35,11 @@ export function valuesOf(form) {
 
 /** Return those of a form's values that differ from the record that it was filled from; a change made elsewhere stays. */
 export function changedOf(values, record) {
-  return Object.fromEntries(Object.entries(values).filter(([member, value]) => value !== (record[member] ?? "")));
+  return Object.fromEntries(Object.entries(values).filter(([member, value]) => value !== asShown(record[member] ?? "")));
 }
+
+/** Return a text as a field gives it back: all its line breaks are "\n". */
+const asShown = (text) => text.replace(/\r\n?/g, "\n");
 
 function Labelled({ label, hint, error, hidden, children }) {
   const id = useId();

@@ -1,4 +1,4 @@
-import { Access, AccessSelect, Button, Dialog, Empty, Field, Form, NameField, Page, Table, TextFilter, toast } from "../components/index.js";
+import { Access, AccessSelect, Button, Dialog, Empty, Field, Form, NameField, Page, Table, TextArea, TextFilter, toast } from "../components/index.js";
 import { command } from "../lib/api.js";
 import { number, Time } from "../lib/format.js";
 import { html, useState } from "../lib/preact.js";
@@ -68,6 +68,6 @@ export function BankFields({ bank }) {
   return html`
     <${Field} label="Name" name="name" required minlength="3" maxlength="64" defaultValue=${bank?.name}
       hint="3 to 64 letters, digits, -, _ or ., beginning and ending with a letter or digit; unique in the gateway." />
-    <${Field} label="Description" name="description" maxlength="8000" required=${Boolean(bank)} defaultValue=${bank?.description} />
+    <${TextArea} label="Description" name="description" rows="2" maxlength="8000" required=${Boolean(bank)} defaultValue=${bank?.description} />
     <${AccessSelect} of="banks" value=${bank?.access} />`;
 }

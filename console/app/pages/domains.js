@@ -65,7 +65,7 @@ export function DomainFields({ domain = {} }) {
   return html`
     <${Field} label="Name" name="name" required minlength="3" maxlength="64" defaultValue=${name}
       hint="3 to 64 letters, digits, -, _ or ., beginning and ending with a letter or digit; unique in the gateway." />
-    <${Field} label="Description" name="description" required maxlength="8000" defaultValue=${description} />
+    <${TextArea} label="Description" name="description" rows="2" required maxlength="8000" defaultValue=${description} />
     <${TextArea} label="Profile" name="profile" rows="3" maxlength="8000" defaultValue=${profile} required=${Boolean(profile)}
       hint=${`More about it${profile ? "" : "; optional"}.`} />
     <${AccessSelect} of="domains" value=${access} />`;

@@ -50,7 +50,7 @@ function Fields({ agent = {} }) {
   return html`
     <${Field} label="Name" name="name" required minlength="3" maxlength="64" defaultValue=${name}
       hint="3 to 64 letters, digits, -, _ or ., beginning and ending with a letter or digit; unique in the gateway." />
-    <${Field} label="Description" name="description" required maxlength="8000" defaultValue=${description}
+    <${TextArea} label="Description" name="description" rows="2" required maxlength="8000" defaultValue=${description}
       hint="What people read about it." />
     <${TextArea} label="Profile" name="profile" rows="5" maxlength="8000" required=${Boolean(profile)} defaultValue=${profile}
       hint=${`What it knows of itself and answers from${profile ? "" : "; optional"}.`} />

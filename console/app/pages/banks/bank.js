@@ -74,8 +74,9 @@ function Actions({ view, changed }) {
   const close = () => setOpen(null);
   const { bank, owner, permission } = view;
   const admin = includes(permission, "admin");
-  const save = async ({ name, description, access }) => {
-    const answer = await command("MB_Update", { target: { bank: bank.name }, vx: { name, description, ...changedOf({ access }, bank) } });
+  const save = async (values) => {
+    const vx = { name: bank.name, description: bank.description, ...changedOf(values, bank) };
+    const answer = await command("MB_Update", { target: { bank: bank.name }, vx });
     toast("Saved.");
     close();
     if (answer.profile[0].name === bank.name) changed();

@@ -77,8 +77,8 @@ function Details({ domain }) {
 function Actions({ domain, onSaved }) {
   const [open, setOpen] = useState(null);
   const close = () => setOpen(null);
-  const save = async ({ name, description, profile, access }) => {
-    const vx = { name, description, ...changedOf({ profile, access }, domain) };
+  const save = async (values) => {
+    const vx = { name: domain.name, description: domain.description, ...changedOf(values, domain) };
     const answer = await command("DM_Update", { target: { domain: domain.name }, vx });
     toast("Saved.");
     close();

@@ -1,4 +1,4 @@
-import { Button, changedOf, Checkbox, Dialog, Field, Form, Secret, Select, toast } from "../../components/index.js";
+import { Button, changedOf, Checkbox, Dialog, Field, Form, Secret, Select, TextArea, toast } from "../../components/index.js";
 import { html, useState } from "../../lib/preact.js";
 import { changeEndpoint, createEndpoint } from "./api.js";
 
@@ -48,7 +48,8 @@ function EndpointForm({ endpoint, catalog, submit, onSubmit, onClose }) {
     actions=${html`<${Button} onClick=${onClose}>Cancel<//>`}>
     <${Field} label="URL" name="url" type="url" required maxlength="2048" placeholder="https://" defaultValue=${endpoint?.url}
       hint="https, with a public address. Your server answers 2xx within 15 seconds." />
-    <${Field} label="Description" name="description" maxlength="8000" defaultValue=${endpoint?.description} required=${Boolean(endpoint?.description)} />
+    <${TextArea} label="Description" name="description" rows="2" maxlength="8000" defaultValue=${endpoint?.description}
+      required=${Boolean(endpoint?.description)} />
     <${Select} label="Events" name="which" value=${all ? "all" : "some"} onChange=${(event) => setAll(event.target.value === "all")}
       options=${[["all", "All events, also of types to come"], ["some", "Only these"]]} />
     ${!all && html`<${EventChoice} catalog=${catalog} chosen=${chosen} onChange=${setChosen} />`}
