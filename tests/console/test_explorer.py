@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 from playwright.async_api import Browser, Page, expect
 
@@ -164,6 +164,33 @@ async def test_a_text_that_is_no_json_object_is_not_sent(console: Console, user:
     await page.get_by_label("Request as JSON").fill('{"target": {"agnet": "x"}}')
     await send(page)
     await expect(page.get_by_role("alert")).to_contain_text("Code 1003")
+
+
+async def test_a_link_to_one_command_never_sends_another(console: Console, user: Client, unique: str):
+    victim = f"{unique}-victim"
+    await user.agent(victim, select=False)
+    raw = quote(json.dumps({"service": "AP_Destroy", "target": {"agent": victim}}))
+    page = await console.window(user, f"/console/explorer/AP_List?mode=json&raw={raw}", **CLIPBOARD)
+    await expect(page.get_by_text("This page sends AP_List")).to_be_visible()
+    await send(page)
+    await expect(page.get_by_text("No answer yet")).to_be_visible()
+    await page.get_by_label("Request as JSON").fill(json.dumps({"service": "AP_List", "target": {"agent": victim}}))
+    assert '{"service":"AP_List",' in await copied(page, "Copy as curl")
+    assert f'client.agents.list(agent="{victim}")' in await copied(page, "Copy as Python")
+    await send(page)
+    await expect(page.get_by_text("Success 200")).to_be_visible()
+    (await user.command("AP_Read", target={"agent": victim})).ok()
+
+
+async def test_nothing_is_copied_while_the_json_is_invalid(console: Console, user: Client):
+    page = await console.window(user, "/console/explorer/US_Read?mode=json")
+    copies = page.get_by_role("button", name=re.compile("^Copy as (curl|Python)$"))
+    await page.get_by_label("Request as JSON").fill("{")
+    for at in range(2):
+        await expect(copies.nth(at)).to_be_disabled()
+    await page.get_by_label("Request as JSON").fill("{}")
+    for at in range(2):
+        await expect(copies.nth(at)).to_be_enabled()
 
 
 async def test_removing_is_asked_about_first(console: Console, user: Client, unique: str):

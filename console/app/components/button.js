@@ -29,7 +29,7 @@ export function LinkButton({ kind = "plain", size = "", icon, children, ...rest 
 }
 
 /** A button that copies a text to the clipboard and says so. */
-export function CopyButton({ text, label = "Copy", kind = "plain", size = "small" }) {
+export function CopyButton({ text, label = "Copy", kind = "plain", size = "small", disabled = false }) {
   const [said, setSaid] = useState("");
   const timer = useRef(null);
   useEffect(() => () => clearTimeout(timer.current), []);
@@ -38,7 +38,7 @@ export function CopyButton({ text, label = "Copy", kind = "plain", size = "small
     setSaid(copied ? "Copied" : "Copy it by hand");
     timer.current = setTimeout(() => setSaid(""), 2000);
   };
-  return html`<button type="button" class=${classes(kind, size)} onClick=${copy}>
+  return html`<button type="button" class=${classes(kind, size)} disabled=${disabled} onClick=${copy}>
     <${Icon} name=${said === "Copied" ? "check" : "copy"} /><span aria-live="polite">${said || label}</span>
   </button>`;
 }

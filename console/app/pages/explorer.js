@@ -64,7 +64,7 @@ function Command({ command, query }) {
   const place = useRef(null);
   const sending = useSending();
   const change = (changes) => setForm((before) => ({ ...before, ...changes }));
-  const raw = form.mode === "json" ? parsed(form.text) : {};
+  const raw = form.mode === "json" ? parsed(form.text, command.service) : {};
   const body = form.mode === "json" ? raw.body : membersFrom(command, form.values);
   useLinkOf(command, form);
   useEffect(() => {
@@ -97,7 +97,7 @@ function Command({ command, query }) {
           <${Button} type="submit" kind="primary" icon="send" busy=${sending.busy}>Send<//>
           ${sending.busy && html`<${Button} icon="stop" onClick=${sending.stop}>Stop<//>`}
           <span class="fine not-on-phone">Ctrl+Enter sends.</span>
-          <${Copies} command=${command} body=${body ?? {}} form=${form} />
+          <${Copies} command=${command} body=${body} form=${form} />
         </div>
       </form>
     <//>
@@ -138,11 +138,12 @@ function Mode({ command, form, body, change }) {
   </div>`;
 }
 
+/** Buttons that copy the request as a program; there is none while its JSON is invalid. */
 function Copies({ command, body, form }) {
   const { bus } = session();
   const about = { stream: form.stream, after: form.after, origin: location.origin, url: location.origin + bus, brand: bus.split("/").at(-2) };
   return html`<span class="copies">
-    <${CopyButton} label="Copy as curl" size="" kind="ghost" text=${asCurl(command, body, about)} />
-    <${CopyButton} label="Copy as Python" size="" kind="ghost" text=${asPython(command, body, about)} />
+    ${[["curl", asCurl], ["Python", asPython]].map(([language, write]) => html`<${CopyButton} key=${language} label=${`Copy as ${language}`}
+      size="" kind="ghost" disabled=${body === undefined} text=${body && write(command, body, about)} />`)}
   </span>`;
 }

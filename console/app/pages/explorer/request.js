@@ -35,16 +35,21 @@ export function valuesFrom(command, body) {
   return { values, whole: left === 0 };
 }
 
-/** Parse the text of a request; returns {body} or {error}. */
-export function parsed(text) {
+/** Parse the text of a request; returns {body} or {error}, also where it names another service than the given one. */
+export function parsed(text, service) {
   try {
     const body = JSON.parse(text);
     if (body === null || typeof body !== "object" || Array.isArray(body)) return { error: "A request is a JSON object: {...}." };
-    return { body };
+    if (service === undefined) return { body };
+    const { service: named = service, ...members } = body;
+    return named === service ? { body: members } : { error: `This page sends ${service}: choose another command in the list.` };
   } catch (failure) {
     return { error: failure.message };
   }
 }
+
+/** Return the whole request of a command: its own service counts, whatever the members hold. */
+export const requestOf = ({ service }, body) => Object.assign({ service }, body, { service });
 
 /** Return a request with the password replaced; links and copied programs never hold one. */
 export function withoutSecret(body, instead) {
@@ -95,7 +100,7 @@ export function asCurl(command, body, { url, stream, after }) {
   const lines = [`curl -sS${stream || command.endless ? "N" : ""} ${quoted(url)}`];
   if (!command.open) lines.push('-H "Authorization: Bearer $PARLEY_API_KEY"');
   for (const [name, value] of headers) lines.push(`-H ${quoted(`${name}: ${value}`)}`);
-  lines.push(`--data-binary ${quoted(JSON.stringify({ service: command.service, ...withoutSecret(body, PASSWORD) }))}`);
+  lines.push(`--data-binary ${quoted(JSON.stringify(requestOf(command, withoutSecret(body, PASSWORD))))}`);
   return `${lines.join(" \\\n  ")}\n`;
 }
 

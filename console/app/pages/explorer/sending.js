@@ -3,6 +3,7 @@ import { readEvents } from "../../lib/events.js";
 import { bodyOf, ENDED, send } from "../../lib/http.js";
 import { useEffect, useRef, useState } from "../../lib/preact.js";
 import { checkSession, onEnded, session } from "../../lib/session.js";
+import { requestOf } from "./request.js";
 
 const MAX_EVENTS = 500;
 const ENDS_SESSIONS = new Set(["US_LogOff", "US_Destroy", "US_Revoke"]);
@@ -49,8 +50,7 @@ async function exchange(command, body, { stream, after }, abort, tell) {
   const headers = headersFor("POST", command.keyed ? newKey() : null);
   if (stream || command.endless) headers.Accept = "text/event-stream";
   if (command.endless && after) headers["Last-Event-ID"] = after;
-  const sent = { service: command.service, ...body };
-  const response = await send("POST", session().bus, { body: sent, headers, signal: abort.signal });
+  const response = await send("POST", session().bus, { body: requestOf(command, body), headers, signal: abort.signal });
   const head = { http: response.status, ms: passed(), headers: [...response.headers], state: "open" };
   if (response.headers.get("Content-Type")?.startsWith("text/event-stream")) {
     await follow(response, { ...head, events: [], text: "", count: 0 }, passed, abort, tell);
