@@ -109,6 +109,60 @@ async def test_messages_that_wait_at_the_end_of_a_session_are_never_sent_as_anot
     await expect(messages(page)).to_have_count(4)
 
 
+async def test_a_reply_under_way_is_shown_again_after_the_next_log_on(
+    scripted: Console, talker: Client, unique: str, tmp_path: Path
+):
+    page = await scripted.window(talker)
+    held = asyncio.Event()
+    await page.route("**/console/watch*", lambda _: held.wait())  # the page hears from its chat that the session ended
+    await page.goto(f"{scripted.base}/console/chat/{unique}-agent")
+    await say(page, f"say:early wait:{tmp_path}/gate say:-late")
+    await expect(messages(page).nth(1)).to_contain_text("early")
+    other = await page.context.new_page()
+    await other.goto(f"{scripted.base}/console")
+    await other.get_by_role("button", name=f"User {talker.name}", exact=True).click()
+    await other.get_by_role("menuitem", name="Log off").click()
+    async with page.expect_request("**/api/runs/*/events"):
+        await log_on(page, talker.name)
+    await expect(messages(page).nth(1)).to_contain_text("early")
+    (tmp_path / "gate").touch()
+    await expect(messages(page).nth(1)).to_contain_text("early-late")
+    await expect(messages(page)).to_have_count(2)
+    held.set()
+
+
+async def test_a_refused_message_is_told_at_once_and_nothing_refused_is_read_again(
+    scripted: Console, talker: Client, unique: str
+):
+    agent = f"{unique}-agent"
+    page = await scripted.window(talker, f"/console/chat/{agent}")
+    await say(page, "say:first")
+    await expect(messages(page).nth(1)).to_contain_text("first")
+    (await talker.command("AP_Destroy", target={"agent": agent})).ok()
+    reads, told = list[str](), asyncio.Event()
+
+    async def hold_reads(asked: Route) -> None:
+        """Hold what is read until the page has told of the refusal."""
+        body: Any = asked.request.post_data_json
+        if body["service"] == "AP_History":
+            reads.append(body["service"])
+            await told.wait()
+        await asked.continue_()
+
+    await page.clock.install()
+    await page.route("**/tps", hold_reads)
+    for number, text in enumerate(("say:second", "say:third"), 1):
+        async with page.expect_response(lambda response: '"AP_History"' in (response.request.post_data or "")) as read:
+            await say(page, text)
+            await expect(page.get_by_role("alert")).to_have_count(number)
+            told.set()
+        assert (await read.value).status == 400
+        told.clear()
+        await page.clock.fast_forward(60_000)
+    assert len(reads) == 2
+    await page.unroute_all(behavior="wait")
+
+
 async def test_a_reply_is_shown_as_it_is_written(scripted: Console, talker: Client, unique: str, tmp_path: Path):
     page = await scripted.window(talker, f"/console/chat/{unique}-agent")
     await expect(page.get_by_text(f"Say something to {unique}-agent")).to_be_visible()

@@ -167,9 +167,13 @@ class Talk {
     this.change({ said: "" });
     const first = done ? 0 : messages[0].seq;
     for (const pause of [...AGAIN_MS, null]) {
-      const read = await this.readFrom(first, messages.length).catch(() => null);
-      if (read !== null) return this.merge(read.filter(({ seq }) => seq >= first));
-      if (pause === null || this.closed) return; // what is shown stays; the next hint or the next chat reads again
+      try {
+        const read = await this.readFrom(first, messages.length);
+        return this.merge(read.filter(({ seq }) => seq >= first));
+      } catch (error) {
+        const isRefused = error.http >= 400 && error.http < 500; // it would be again
+        if (pause === null || isRefused || this.closed) return; // what is shown stays; the next hint or the next chat reads again
+      }
       await wait(pause);
     }
   }
@@ -250,10 +254,14 @@ class Talk {
   /** Show why there is no reply; a chat that was stopped before its first word has its mark instead. */
   async failed(key, error) {
     const run = this.state.runs.find((known) => known.key === key);
-    if (isLoggedOn(this.user)) await this.refresh();
-    const isFoundAgain = ENDED.has(error.code) && run?.id != null; // its message is stored; the next session finds it
-    if (run?.cancelling || isFoundAgain) this.acts.drop(run);
-    else this.changeRun(key, { state: "failed", error });
+    const isFoundAgain = ENDED.has(error.code) && run?.id != null; // its message is stored
+    if (isFoundAgain) this.acts.drop(run); // before anything is awaited: the next session, which finds it, may begin meanwhile
+    else if (!run?.cancelling) this.changeRun(key, { state: "failed", error });
+    if (isLoggedOn(this.user)) {
+      await this.refresh();
+      if (isFoundAgain) await this.find();
+    }
+    if (run?.cancelling) this.acts.drop(run);
     this.onChat(null);
     this.endIfLeft();
   }
