@@ -121,6 +121,34 @@ async def test_members_are_moved_as_the_table_of_moves_allows(
     await expect(guests_page.get_by_role("alert")).to_contain_text("code 3000")
 
 
+async def test_an_own_agent_is_known_in_any_case_and_others_are_refused_in_the_gateway_s_words(
+    console: Console, user: Client, nobody: Client, unique: str
+):
+    owner = await nobody.register(f"{unique}-owner-user")
+    host, ledger, domain = f"{unique}-host", f"{unique}-ledger", f"{unique}-open"
+    for name in (host, ledger):
+        await owner.agent(name, access="public")
+    vx = {"name": domain, "description": "d", "access": "public"}
+    (await owner.command("DM_Create", target={"agent": host}, vx=vx)).ok()
+    await user.agent(f"{unique}-comer")
+    page = await console.window(user, f"/console/domains/{domain}")
+    form = page.get_by_role("form", name="Add an agent")
+    for name, note in ((ledger, f"Only the owner of {ledger} may do this"), (f"{unique}-nobody", "no such agent")):
+        await form.get_by_label("Agent", exact=True).fill(name)
+        await form.get_by_role("button", name="Join").click()
+        await expect(form.get_by_role("alert")).to_contain_text(note)
+    await form.get_by_label("Agent", exact=True).fill(f"{unique}-COMER")
+    await form.get_by_role("button", name="Join").click()
+    await has_moves(page, f"{unique}-comer", "Leave")
+
+    owners_page = await console.window(owner, f"/console/domains/{domain}")
+    form = owners_page.get_by_role("form", name="Add an agent")
+    await form.get_by_label("Agent", exact=True).fill(ledger.upper())
+    await form.get_by_label("What to do").select_option("DM_Invite")
+    await form.get_by_role("button", name="Invite").click()
+    await says(owners_page, f"{ledger.upper()} is now a member.")
+
+
 async def test_who_sees_a_public_domain_may_join_it_and_its_zones_are_for_members(
     console: Console, user: Client, nobody: Client, unique: str
 ):

@@ -18,12 +18,13 @@ const TAKES_AWAY = {
 export function Members({ domain, who, own, onMoved }) {
   const [fresh, setFresh] = useState(0);
   const [asked, setAsked] = useState(null);
-  const mine = own.data ?? new Set();
+  const mine = new Set([...(own.data ?? [])].map((name) => name.toLowerCase())); // a name holds in any case
+  const isMine = (agent) => mine.has(agent.toLowerCase());
   const move = async ({ service, done, agent }) => {
-    await command(service, { target: { domain: domain.name, agent } });
-    toast(service === "DM_Invite" && mine.has(agent) ? `${agent} is now a member.` : `${agent} ${done}.`);
+    const [membership] = (await command(service, { target: { domain: domain.name, agent } })).profile;
+    toast(service === "DM_Invite" && membership.state === "member" ? `${agent} is now a member.` : `${agent} ${done}.`);
     setFresh((count) => count + 1);
-    if (mine.has(agent)) onMoved();
+    if (isMine(agent)) onMoved();
   };
   const now = useAction(move);
   const load = async (cursor) => {
@@ -38,14 +39,14 @@ export function Members({ domain, who, own, onMoved }) {
     {
       title: "Actions", align: "end", action: true,
       cell: (row) => html`<div class="row-actions">
-        ${allowedMoves({ ...row, own: mine.has(row.agent) }, who).map((move) => html`<${Button} key=${move.service} size="small"
+        ${allowedMoves({ ...row, own: isMine(row.agent) }, who).map((move) => html`<${Button} key=${move.service} size="small"
           kind=${move.service === "DM_Ban" ? "danger" : "plain"} aria-label=${`${move.label}: ${row.agent}`}
           onClick=${() => start({ ...move, agent: row.agent })}>${move.label}<//>`)}
       </div>`,
     },
   ];
   return html`
-    <${AddAgent} who=${who} mine=${mine} move=${move} />
+    <${AddAgent} who=${who} isMine=${isMine} move=${move} />
     <${ErrorNotice} error=${now.error ?? own.error} />
     <${Table} label="Members" columns=${columns} load=${load} keys=${[domain.id]} fresh=${fresh} id=${({ agent }) => agent} />
     ${asked && html`<${Confirm} title=${`${asked.label}: ${asked.agent}`} confirm=${asked.label} onConfirm=${() => move(asked)}
@@ -53,19 +54,19 @@ export function Members({ domain, who, own, onMoved }) {
 }
 
 /** A form that moves an agent that is not in the list: invites it, lets an own one join, bans it. */
-function AddAgent({ who, mine, move }) {
+function AddAgent({ who, isMine, move }) {
   const [name, setName] = useState("");
   const [wanted, setWanted] = useState(null);
-  const moves = allowedMoves({ state: "none", own: mine.has(name.trim()) || name.trim() === "", founder: false }, who);
-  if (allowedMoves({ state: "none", own: true, founder: false }, who).length === 0) {
-    return html`<p class="quiet">Agents are invited by the domain's owner.</p>`;
-  }
+  const movesOf = (own) => allowedMoves({ state: "none", own, founder: false }, who);
+  const known = movesOf(name.trim() === "" || isMine(name.trim()));
+  const moves = known.length > 0 ? known : movesOf(true); // the gateway refuses an agent that may not join, and tells why
+  if (moves.length === 0) return html`<p class="quiet">Agents are invited by the domain's owner.</p>`;
   const chosen = moves.find((one) => one.service === wanted) ?? moves[0];
   const submit = async ({ agent }) => {
     await move({ ...chosen, agent: agent.trim() });
     setName("");
   };
-  return html`<${Form} inline label="Add an agent" submit=${chosen?.label ?? "Invite"} onSubmit=${submit}>
+  return html`<${Form} inline label="Add an agent" submit=${chosen.label} onSubmit=${submit}>
     <${NameField} of="agents" label="Agent" name="agent" required value=${name} onInput=${(event) => setName(event.target.value)} />
     ${moves.length > 1 && html`<${Select} label="What to do" name="service" value=${chosen.service}
       options=${moves.map(({ service, label }) => [service, label])} onChange=${(event) => setWanted(event.target.value)} />`}
