@@ -97,6 +97,50 @@ async def test_memories_are_loaded_from_text_and_file_replaced_and_searched(
     await no_serious_violations(page)
 
 
+async def test_a_memory_with_spaces_around_its_name_is_found_and_replaced(console: Console, user: Client, unique: str):
+    bank = await bank_of(user, unique, **{" Titan ": "Titan has lakes.", "Titan": "Titan is a moon."})
+    page = await console.window(user, f"/console/banks/{bank}")
+    await page.get_by_label("Name is").fill(" Titan ")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("list", name="Memories").get_by_role("listitem")).to_have_count(1)
+    await expect(page.get_by_text("Titan has lakes.")).to_be_visible()
+    await page.get_by_role("button", name="Replace").click()
+    await page.get_by_role("dialog").get_by_label("Text", exact=True).fill("Titan has seas.")
+    await confirm(page, "Replace")
+    await expect(page.get_by_text("Titan has seas.")).to_be_visible()
+    memories = (await user.command("MB_Read", target={"bank": bank})).ok().content
+    assert {row["name"]: row["text"] for row in memories} == {" Titan ": "Titan has seas.", "Titan": "Titan is a moon."}
+
+
+async def test_a_text_pasted_over_a_file_is_not_read_as_the_file_s_type(
+    console: Console, user: Client, unique: str, tmp_path: Path
+):
+    bank = await bank_of(user, unique)
+    file = tmp_path / "page.html"
+    file.write_bytes(b"<p>The dome\r\nis <b>open</b>.</p>")
+    page = await console.window(user, f"/console/banks/{bank}")
+    dialog = page.get_by_role("dialog")
+    code = "if a <b and c> d then stop"
+    for name, keys in (("as it is", "x"), ("another text", code)):
+        await page.get_by_role("button", name="Load a memory").click()
+        await dialog.get_by_label("or a text file").set_input_files(file)
+        text = dialog.get_by_label("Text", exact=True)
+        await expect(text).to_have_value("<p>The dome\nis <b>open</b>.</p>")
+        await dialog.get_by_label("Name", exact=True).fill(name)
+        await text.press("Control+A" if keys == code else "End")
+        await page.keyboard.insert_text(keys)
+        if keys != code:
+            await text.press("Backspace")
+        await dialog.get_by_role("button", name="Load", exact=True).click()
+        await says(page, f"{name} was loaded")
+        await expect(dialog).to_be_hidden()
+    memories = (await user.command("MB_Read", target={"bank": bank})).ok().content
+    assert {row["name"].partition("/")[0]: row["text"] for row in memories} == {
+        "as it is": "The dome is open.",
+        "another text": code,
+    }
+
+
 async def test_all_by_an_agent_are_censored_and_then_all_are_deleted(console: Console, user: Client, unique: str):
     bank = await bank_of(user, unique, Moon=MOON, Mars=MARS)
     await user.agent(f"{unique}-second")

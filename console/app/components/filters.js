@@ -7,9 +7,9 @@ const MAX_IN_LINK = 500; // up to nine times as much as a link encodes it; the g
 
 /** A text field whose value is a member of the link's query, which follows once the user stops to type.
  *
- * With `onEnter` it follows at Enter only, or when the field is left.
+ * With `onEnter` it follows at Enter only, or when the field is left; with `exact` also spaces around the text count.
  */
-export function TextFilter({ name, onEnter = false, ...rest }) {
+export function TextFilter({ name, onEnter = false, exact = false, ...rest }) {
   const held = useRoute().query[name] ?? "";
   const [text, setText] = useState(held);
   const settled = useSettled(text);
@@ -19,7 +19,7 @@ export function TextFilter({ name, onEnter = false, ...rest }) {
   useEffect(() => {
     if (held !== settled) setText(held);
   }, [held]);
-  const enter = (event) => setQuery({ [name]: event.currentTarget.value.trim() });
+  const enter = ({ currentTarget: { value } }) => setQuery({ [name]: exact ? value : value.trim() });
   return html`<${Field} maxlength=${MAX_IN_LINK} ...${rest} value=${text} onInput=${(event) => setText(event.currentTarget.value)}
     onChange=${onEnter ? enter : undefined} />`;
 }

@@ -39,7 +39,7 @@ export function changedOf(values, record) {
 }
 
 /** Return a text as a field gives it back: all its line breaks are "\n". */
-const asShown = (text) => text.replace(/\r\n?/g, "\n");
+export const asShown = (text) => text.replace(/\r\n?/g, "\n");
 
 function Labelled({ label, hint, error, hidden, children }) {
   const id = useId();

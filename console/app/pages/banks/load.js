@@ -1,4 +1,4 @@
-import { Button, Dialog, Field, Form, NameField, TextArea, toast } from "../../components/index.js";
+import { asShown, Button, Dialog, Field, Form, NameField, TextArea, toast } from "../../components/index.js";
 import { command, route } from "../../lib/api.js";
 import { number, plural } from "../../lib/format.js";
 import { wait } from "../../lib/http.js";
@@ -14,29 +14,26 @@ const TYPES = { md: "text/markdown", markdown: "text/markdown", json: "applicati
 export function LoadMemory({ view, memory, onClose, onLoaded }) {
   const [name, setName] = useState(memory?.name ?? "");
   const [text, setText] = useState(memory?.text ?? "");
-  const [media, setMedia] = useState("text/plain");
+  const [file, setFile] = useState(null);
   const [fault, setFault] = useState(null);
 
   const take = async (event) => {
-    const file = event.target.files[0];
-    if (!file) return;
-    const content = await file.text();
+    const chosen = event.target.files[0];
+    if (!chosen) return;
+    const content = await chosen.text();
     const readable = !content.includes("\0") && !content.includes("\uFFFD");
-    setFault(readable ? null : `${file.name} is no text in UTF-8.`);
+    setFault(readable ? null : `${chosen.name} is no text in UTF-8.`);
     if (!readable) return;
     setText(content);
-    setMedia(TYPES[file.name.split(".").at(-1).toLowerCase()] ?? "text/plain");
-    if (name === "") setName(file.name);
+    setFile({ text: asShown(content), media: TYPES[chosen.name.split(".").at(-1).toLowerCase()] ?? "text/plain" });
+    if (name === "") setName(chosen.name);
   };
   const submit = async ({ agent }) => {
-    const loaded = await loadText(view.bank.name, agent, { name: name.trim(), text, media });
+    const media = asShown(text) === file?.text ? file.media : "text/plain"; // what was typed over a file is not of its type
+    const loaded = await loadText(view.bank.name, agent, { name: memory?.name ?? name.trim(), text, media });
     toast(loaded === 1 ? `${name} was loaded.` : `${name} was loaded in ${plural(loaded, "part")}.`);
     onClose();
     onLoaded();
-  };
-  const type = (event) => {
-    setText(event.target.value);
-    if (event.target.value === "") setMedia("text/plain");
   };
   return html`<${Dialog} title=${memory ? `Replace ${memory.name}` : "Load a memory"} onClose=${onClose} wide>
     <${Form} onSubmit=${submit} submit=${memory ? "Replace" : "Load"} label="Load a memory"
@@ -44,7 +41,8 @@ export function LoadMemory({ view, memory, onClose, onLoaded }) {
       <${Field} label="Name" name="name" required maxlength="200" value=${name} readonly=${Boolean(memory)}
         hint="Up to 200 characters of any text. A memory of the same name is replaced."
         onInput=${(event) => setName(event.target.value)} />
-      <${TextArea} label="Text" name="text" required rows="8" maxlength=${MAX_CHARS} value=${text} onInput=${type}
+      <${TextArea} label="Text" name="text" required rows="8" maxlength=${MAX_CHARS} value=${text}
+        onInput=${(event) => setText(event.target.value)}
         ...${text.length > MAX_CHARS ? { error: tooLong(text) } : { hint: sizeOf(text) }} />
       <${Field} type="file" label="or a text file" name="file" accept=".txt,.md,.markdown,.json,.html,.htm,.csv,text/*" onChange=${take}
         error=${fault} />

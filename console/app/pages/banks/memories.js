@@ -26,7 +26,7 @@ export function Memories({ view, query, fresh, changed }) {
     <div class="filters searching" role="search" aria-label="Filters">
       <${TextFilter} type="search" label="Search the texts" name="q" onEnter placeholder="a question or words" />
       ${q && html`<${Select} label="Up to" options=${FOUND} value=${n} onChange=${(event) => setQuery({ n: event.target.value })} />`}
-      ${!q && html`<${TextFilter} type="search" label="Name is" name="name" onEnter placeholder="a memory's whole name" />`}
+      ${!q && html`<${TextFilter} type="search" label="Name is" name="name" onEnter exact placeholder="a memory's whole name" />`}
     </div>
     ${pages.rows.length === 0 && html`<${Nothing} ...${{ pages, q, name }} />`}
     ${pages.rows.length > 0 && html`<ul class="memories" ref=${list} tabindex="-1"
