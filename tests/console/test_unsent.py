@@ -203,3 +203,27 @@ async def test_posts_that_failed_wait_in_their_zone_for_the_user_to_come_back(
     await expect(failures).to_have_count(0)
     await page.reload()  # would not end if the browser still asked
     await expect(stored(page)).to_have_count(4)
+
+
+@pytest.mark.parametrize("kind", ["chat", "zone"])
+async def test_a_failed_message_is_edited_before_the_one_that_is_being_written(
+    user_and_console: tuple[Client, Console], unique: str, kind: str
+):
+    user, console = user_and_console
+    if kind == "chat":
+        made = (await user.command("CV_Create", target={"agent": "scout"}, vx={"name": unique})).ok().profile[0]
+        path = f"/console/chat/scout/{made['id']}"
+    else:
+        (await user.command("ZN_Create", target={"domain": "hall"}, vx={"name": unique})).ok()
+        path = f"/console/zones/hall/{unique}?reply=scout"
+    page = await console.window(user, path)
+    field = page.get_by_role("textbox", name="Message to")
+    await say(page, "fail")
+    await expect(page.get_by_role("alert")).to_contain_text("engine failed")
+    await field.fill("A draft")
+    await page.get_by_role("button", name="Edit the message").click()
+    await expect(field).to_have_value("fail\nA draft")
+    await expect(field).to_be_focused()
+    await page.reload()
+    await expect(field).to_have_value("fail\nA draft")
+    await field.fill("")

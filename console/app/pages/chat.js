@@ -64,12 +64,16 @@ function Talk({ name, agent, data, current, pages, seq }) {
     noteChat(pages, reply);
     if (data.record?.state !== "online") agent.reload();
   });
-  const [text, setText] = useDraft(`${session().user} ${to("chat", name, current)}`);
+  const [text, setText, putBefore] = useDraft(`${session().user} ${to("chat", name, current)}`);
   const field = useRef(null);
   const listed = pages.rows.find((conversation) => isCurrent(conversation, current));
   const record = useRecord(listed, current);
   const items = useMemo(() => itemsOf(talk, name), [talk.messages, talk.runs]);
-  const item = useCallback((it) => html`<${Item} item=${it} talk=${talk} onEdit=${setText} />`, []); // its acts stay the same
+  const edit = (content) => {
+    putBefore(content);
+    field.current.focus();
+  };
+  const item = useCallback((it) => html`<${Item} item=${it} talk=${talk} onEdit=${edit} />`, []); // its acts stay the same
   const working = talk.runs.filter(({ state }) => state === "working");
   const wanted = useWanted(talk, Number(seq ?? 0));
   const isMissing = talk.error?.code === NOT_THERE && talk.messages.length === 0;

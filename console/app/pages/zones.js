@@ -62,13 +62,17 @@ function InDomain({ params, query }) {
 /** One zone: its messages, the field for an own one, and who is there. */
 function Zone({ domain, zone: name, query, people: { members, error, apply } }) {
   const zone = useZone(domain, name, apply);
-  const [text, setText] = useDraft(`${session().user} ${to("zones", domain, name)}`);
+  const [text, setText, putBefore] = useDraft(`${session().user} ${to("zones", domain, name)}`);
   const [listing, setListing] = useState(false);
   const field = useRef(null);
   const names = useMemo(() => (members ?? []).filter(({ state }) => state === "member").map(({ agent }) => agent), [members]);
   const mentions = useMentions({ names, text, onText: setText, field });
   const items = useMemo(() => itemsOf(zone), [zone.messages, zone.notes, zone.posts]);
-  const item = useCallback((it) => html`<${Item} item=${it} names=${names} zone=${zone} onEdit=${setText} />`, [names]);
+  const edit = (content) => {
+    putBefore(content);
+    field.current.focus();
+  };
+  const item = useCallback((it) => html`<${Item} item=${it} names=${names} zone=${zone} onEdit=${edit} />`, [names]);
   const isOut = zone.ended !== null || zone.error?.code === 2003 || zone.error?.code === NOT_THERE;
   useCensoring(zone, `${domain}/${name}`);
   useEffect(() => {
