@@ -576,6 +576,20 @@ async def test_a_conversation_that_is_not_there_takes_no_messages(console: Conso
     await expect(page.get_by_placeholder("Nothing can be sent here.")).to_be_visible()
 
 
+async def test_a_conversation_is_shown_with_its_own_agent_whichever_one_the_link_names(
+    console: Console, user: Client, unique: str
+):
+    own, other = f"{unique}-own", f"{unique}-other"
+    for agent in (own, other):
+        await user.agent(agent)
+    made = (await user.command("CV_Create", target={"agent": own}, vx={"name": "Its own"})).ok().profile[0]
+    page = await console.window(user, f"/console/chat/{other}/{made['id']}?find=some")
+    await expect(page).to_have_url(f"{console.base}/console/chat/{own}/{made['id']}?find=some")
+    await expect(page.get_by_role("heading", name="Its own")).to_be_visible()
+    await expect(page.get_by_text(f"with {own}", exact=True)).to_be_visible()
+    await expect(page.get_by_role("textbox", name=f"Message to {own}")).to_be_visible()
+
+
 async def test_an_agent_that_is_not_there_is_told_once_and_takes_no_messages(
     console: Console, user: Client, unique: str
 ):

@@ -6,7 +6,7 @@ import { command } from "../lib/api.js";
 import { NOT_THERE } from "../lib/http.js";
 import { useLoad } from "../lib/load.js";
 import { html, useCallback, useEffect, useMemo, useRef, useState } from "../lib/preact.js";
-import { Link, setQuery, to } from "../lib/router.js";
+import { Link, navigate, setQuery, to } from "../lib/router.js";
 import { session } from "../lib/session.js";
 import { useWatch } from "../lib/watch.js";
 import { Agents, State, Unavailable } from "./chat/agents.js";
@@ -68,6 +68,10 @@ function Talk({ name, agent, data, current, pages, seq }) {
   const field = useRef(null);
   const listed = pages.rows.find((conversation) => isCurrent(conversation, current));
   const record = useRecord(listed, current);
+  useEffect(() => {
+    const isOfAnother = record && record.agent.toLowerCase() !== name.toLowerCase(); // or its agent has another name by now
+    if (isOfAnother) navigate(to("chat", record.agent, current) + location.search, { replace: true });
+  }, [record?.agent]);
   const items = useMemo(() => itemsOf(talk, name), [talk.messages, talk.runs]);
   const edit = (content) => {
     putBefore(content);
