@@ -1,4 +1,5 @@
 import { Layout } from "./layout.js";
+import { keepFocus } from "./lib/focus.js";
 import { html, render, useEffect } from "./lib/preact.js";
 import { checkSession, useSession } from "./lib/session.js";
 import { Banner } from "./outlet.js";
@@ -22,4 +23,5 @@ function Starting() {
   </main>`;
 }
 
+keepFocus();
 render(html`<${App} />`, document.getElementById("app"));

@@ -22,7 +22,7 @@ export function Layout({ record }) {
 
   useSessionWatch();
   useEffect(() => setOpen(false), [path]);
-  useFocusOn(main, route?.path ?? path);
+  useFocusOn(main, route?.path ?? path, path);
   const onKeyDown = (event) => {
     if (event.key !== "Escape" || !open) return;
     setOpen(false);
@@ -55,13 +55,13 @@ export function Layout({ record }) {
 }
 
 /** Move the focus to the new page, so that screen readers begin there; not when the console is opened. */
-function useFocusOn(main, page) {
-  const before = useRef(page);
+function useFocusOn(main, page, path) {
+  const before = useRef({ page, path });
   useEffect(() => {
-    if (before.current === page) return;
-    before.current = page;
-    main.current.focus({ preventScroll: true });
-  }, [page]);
+    const isLost = before.current.path !== path && document.activeElement === document.body; // its link was hidden
+    if (before.current.page !== page || isLost) main.current.focus({ preventScroll: true });
+    before.current = { page, path };
+  }, [page, path]);
 }
 
 function Navigation({ current }) {

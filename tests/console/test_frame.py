@@ -292,7 +292,10 @@ async def test_the_keyboard_alone_is_enough(console: Console, user: Client):
     await page.keyboard.press("Tab")
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("heading", name="Welcome")).to_be_visible()
+    await expect(page.get_by_role("main")).to_be_focused()
 
+    await page.reload()
+    await expect(page.get_by_role("heading", name="Welcome")).to_be_visible()
     await page.keyboard.press("Tab")
     await expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
     await page.keyboard.press("Enter")

@@ -1,4 +1,3 @@
-import { useFocusKept } from "../lib/focus.js";
 import { html, useCallback, useEffect, useRef, useState } from "../lib/preact.js";
 import { Link } from "../lib/router.js";
 import { Button } from "./button.js";
@@ -12,12 +11,11 @@ import { Empty, ErrorNotice, Loading } from "./notice.js";
  */
 export function Table({ columns, rows, load, keys = [], fresh = 0, empty = "Nothing here yet.", label, href, id, sort, onSort }) {
   const pages = usePages(load, keys, fresh);
-  const frame = useFocusKept();
   const shown = rows ?? pages.rows;
   if (shown.length === 0 && load && pages.error) return html`<${ErrorNotice} error=${pages.error} retry=${pages.more} />`;
   if (shown.length === 0 && load && !pages.done) return html`<${Loading} />`;
   if (shown.length === 0) return typeof empty === "string" ? html`<${Empty} title=${empty} />` : empty;
-  return html`<div class="table-frame" role="region" aria-label=${label} tabindex="0" ref=${frame}>
+  return html`<div class="table-frame" role="region" aria-label=${label} tabindex="0">
     <table>
       <caption class="offscreen">${label}</caption>
       <thead><tr>${columns.map((column) => html`<${Head} key=${column.title} ...${{ column, sort, onSort }} />`)}</tr></thead>

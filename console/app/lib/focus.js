@@ -1,30 +1,21 @@
-import { useEffect, useRef } from "./preact.js";
-
-/** Keep the focus in an element whose parts come and go: when what is focused in it vanishes, it is focused itself.
+/** Keep the focus in the page: when what has it is removed, the nearest region around that gets it, or else the whole page.
  *
- * Otherwise an act by keyboard that removes its own row would send its user back to the start of the page. Returns the
- * ref for the element, which needs a tabindex.
+ * Otherwise an act by keyboard that removes its own button or row would send its user back to the start of the window. A
+ * region is an element with a tabindex.
  */
-export function useFocusKept() {
-  const root = useRef(null);
-  const inside = useRef(false);
-  useEffect(() => {
-    const enter = (event) => {
-      inside.current = root.current?.contains(event.target) ?? false;
-    };
-    const leave = ({ target }) => setTimeout(() => {
-      if (target.isConnected && document.activeElement === document.body) inside.current = false; // it was left, not removed
-    });
-    document.addEventListener("focusin", enter);
-    document.addEventListener("focusout", leave);
-    return () => {
-      document.removeEventListener("focusin", enter);
-      document.removeEventListener("focusout", leave);
-    };
-  }, []);
-  useEffect(() => {
-    if (!inside.current || document.activeElement !== document.body) return;
-    root.current?.focus({ preventScroll: true });
+export function keepFocus() {
+  let around = []; // the element that has the focus, and all that it is in
+  const isNowhere = () => document.activeElement === document.body;
+  document.addEventListener("focusin", (event) => {
+    around = event.composedPath();
   });
-  return root;
+  document.addEventListener("focusout", ({ target }) => setTimeout(() => {
+    if (target.isConnected && isNowhere()) around = []; // it was left, not removed
+  }));
+  const removed = new MutationObserver(() => {
+    if (!isNowhere() || around.length === 0 || around[0].isConnected) return;
+    const region = around.find((place) => place.isConnected && place.matches?.("[tabindex]"));
+    (region ?? document.getElementById("main"))?.focus({ preventScroll: true });
+  });
+  removed.observe(document.body, { childList: true, subtree: true });
 }

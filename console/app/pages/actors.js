@@ -1,6 +1,5 @@
 import { Button, Empty, ErrorNotice, Field, Loading, Notice, Page, Select, Table } from "../components/index.js";
 import { route } from "../lib/api.js";
-import { useFocusKept } from "../lib/focus.js";
 import { number, plural } from "../lib/format.js";
 import { useEvery, useLoad, useSettled } from "../lib/load.js";
 import { html, useEffect, useState } from "../lib/preact.js";
@@ -24,7 +23,6 @@ function List({ query }) {
   const { kind, name, sort } = query;
   const load = async () => ({ ...(await route("GET", "/debug/actors", { query: { kind, name, sort, limit } })), limit });
   const found = useLoad(load, [kind, name, sort]);
-  const list = useFocusKept(); // the button below the list goes away with its last click
   useEvery(EVERY_MS, () => held || found.loading || found.reload());
   useEffect(() => {
     if (limit > FIRST) found.reload();
@@ -37,7 +35,7 @@ function List({ query }) {
     <${Filters} query=${query} counts=${found.data?.counts ?? {}} />
     <${ErrorNotice} error=${found.error} retry=${found.reload} />
     <${Unreachable} nodes=${found.data?.unreachable ?? []} />
-    ${found.data === null ? !found.error && html`<${Loading} />` : html`<div ref=${list} tabindex="-1">
+    ${found.data === null ? !found.error && html`<${Loading} />` : html`<div tabindex="-1">
       <${Listed} found=${found.data} sort=${sort} />
       <${More} found=${found.data} busy=${limit > found.data.limit} onMore=${() => setLimit(Math.min(2 * limit, MOST))} />
     </div>`}

@@ -5,7 +5,7 @@ import { usePages } from "../components/table.js";
 import { command } from "../lib/api.js";
 import { NOT_THERE } from "../lib/http.js";
 import { useLoad } from "../lib/load.js";
-import { html, useCallback, useEffect, useMemo, useRef, useState } from "../lib/preact.js";
+import { html, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../lib/preact.js";
 import { Link, navigate, setQuery, to } from "../lib/router.js";
 import { session } from "../lib/session.js";
 import { useWatch } from "../lib/watch.js";
@@ -146,7 +146,7 @@ function useFocusAgain(field, working) {
   useEffect(() => {
     if (matchMedia("(pointer: fine)").matches) field.current?.focus(); // a phone's keyboard would cover the page
   }, []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (before.current > 0 && working === 0 && document.activeElement === document.body) field.current?.focus();
     before.current = working;
   }, [working]);

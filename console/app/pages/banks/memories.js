@@ -1,7 +1,6 @@
 import { Badge, Button, Confirm, Empty, ErrorNotice, Loading, More, Notice, Select, TextFilter, usePages } from "../../components/index.js";
 import { command } from "../../lib/api.js";
 import { Time } from "../../lib/format.js";
-import { useFocusKept } from "../../lib/focus.js";
 import { NOT_THERE } from "../../lib/http.js";
 import { html, useState } from "../../lib/preact.js";
 import { Link, setQuery, to } from "../../lib/router.js";
@@ -19,7 +18,6 @@ export function Memories({ view, query, fresh, changed }) {
   const { q = "", n = "10", name = "" } = query;
   const { bank } = view;
   const pages = usePages((...asked) => load(bank.name, { q, n, name }, ...asked), [bank.id, q, n, name], fresh);
-  const list = useFocusKept();
   const [asked, setAsked] = useState(null);
   const best = q ? Math.max(...pages.rows.map(({ score }) => score), 0) : 0;
   return html`
@@ -29,7 +27,7 @@ export function Memories({ view, query, fresh, changed }) {
       ${!q && html`<${TextFilter} type="search" label="Name is" name="name" onEnter exact placeholder="a memory's whole name" />`}
     </div>
     ${pages.rows.length === 0 && html`<${Nothing} ...${{ pages, q, name }} />`}
-    ${pages.rows.length > 0 && html`<ul class="memories" ref=${list} tabindex="-1"
+    ${pages.rows.length > 0 && html`<ul class="memories" tabindex="-1"
       aria-label=${q ? "Found memories" : "Memories"}>
       ${pages.rows.map((memory) => html`<${Memory} key=${memory.id} ...${{ memory, view, best, ask: (act) => setAsked({ act, memory }) }} />`)}
     </ul>`}
