@@ -1,9 +1,11 @@
 """The page of memory banks: memories loaded, searched, censored in all windows; permissions; destruction."""
 
+import asyncio
 import re
+from contextlib import suppress
 from pathlib import Path
 
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Error, Locator, Page, Route, expect
 
 from tests.support.console import PHONE, Console, fits_its_width, no_serious_violations
 from tests.support.console_acts import LINES, choose_who_sees_it, confirm, says
@@ -227,6 +229,31 @@ async def test_what_is_being_written_stays_when_its_memory_leaves_the_search(
     await expect(dialog.get_by_label("Text", exact=True)).to_have_value("The Moon recedes by 38 mm a year on average.")
     await confirm(page, "Replace")
     await expect(memory(page, "Moon")).to_contain_text("38 mm")
+
+
+async def test_cancel_ends_a_load_that_is_under_way(console: Console, user: Client, unique: str):
+    page = await console.window(user, f"/console/banks/{await bank_of(user, unique)}")
+    await page.get_by_role("button", name="Load a memory").click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_label("Name", exact=True).fill("long")
+    await dialog.get_by_label("Text", exact=True).fill("Stars. " * 1000)
+    arrived, cancelled = asyncio.Event(), asyncio.Event()
+
+    async def hold(asked: Route) -> None:
+        arrived.set()
+        await cancelled.wait()
+        with suppress(Error):  # the page gave it up
+            await asked.continue_()
+
+    await page.route("**/api/documents*", hold)
+    await dialog.get_by_role("button", name="Load", exact=True).click()
+    await arrived.wait()
+    async with page.expect_event("requestfailed", lambda request: "/api/documents" in request.url):
+        await dialog.get_by_role("button", name="Cancel").click()
+    await expect(dialog).to_be_hidden()
+    cancelled.set()
+    await page.unroute_all(behavior="wait")
+    await expect(page.get_by_text("No memories yet")).to_be_visible()
 
 
 async def test_a_file_that_is_too_long_is_told_before_it_is_sent(

@@ -590,6 +590,14 @@ async def test_a_conversation_is_shown_with_its_own_agent_whichever_one_the_link
     await expect(page.get_by_role("textbox", name=f"Message to {own}")).to_be_visible()
 
 
+async def test_an_agent_that_can_t_be_read_has_a_heading(console: Console, user: Client, unique: str):
+    name = "a" * 300
+    page = await console.window(user, f"/console/chat/{name}")
+    await expect(page.get_by_role("alert").first).to_contain_text("code 1003")
+    await expect(page.get_by_role("heading", name=f"Chat with {name}", level=1)).to_be_visible()
+    await no_serious_violations(page)
+
+
 async def test_an_agent_that_is_not_there_is_told_once_and_takes_no_messages(
     console: Console, user: Client, unique: str
 ):

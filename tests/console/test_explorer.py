@@ -82,6 +82,13 @@ async def test_a_command_is_found_filled_in_and_sent(console: Console, user: Cli
     await no_serious_violations(page)
 
 
+async def test_the_window_s_title_names_the_command(console: Console, user: Client):
+    page = await console.window(user, "/console/explorer")
+    await expect(page).to_have_title("Bus explorer · Parley")
+    await page.get_by_role("link", name="AP_List").click()
+    await expect(page).to_have_title("AP_List · Bus explorer · Parley")
+
+
 async def test_an_answer_shows_what_is_left_of_the_quota(console: Console, user: Client):
     await set_plan(user, user.name, "builder")
     page = await console.window(user, "/console/explorer/US_Read")

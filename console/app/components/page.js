@@ -2,11 +2,14 @@ import { html, useEffect } from "../lib/preact.js";
 import { Link } from "../lib/router.js";
 import { Icon } from "./icons.js";
 
-/** A page: its heading and window title, what leads back (`back`: {href, label}), actions beside the heading. */
-export function Page({ title, intro, back, actions, wide = false, children }) {
+/** A page: its heading and window title, what leads back (`back`: {href, label}), actions beside the heading.
+ *
+ * `part` is what the window's title names before the heading.
+ */
+export function Page({ title, part, intro, back, actions, wide = false, children }) {
   useEffect(() => {
-    document.title = `${title} · Parley`;
-  }, [title]);
+    document.title = [part, title, "Parley"].filter(Boolean).join(" · ");
+  }, [part, title]);
   return html`<div class=${wide ? "page wide" : "page"}>
     <header class="page-head">
       <div class="page-title">

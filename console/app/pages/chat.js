@@ -43,6 +43,7 @@ function WithAgent({ params: { agent: name, conversation }, query }) {
       <${Conversations} agent=${name} pages=${pages} current=${current} find=${query.find ?? ""} gone=${agent.data?.gone}
         onFind=${(find) => setQuery({ find })} />
     </nav>
+    ${agent.data === null && html`<h1 class="offscreen">Chat with ${name}</h1>`}
     <${Loaded} from=${agent}>${(data) => html`<${Talk} key=${current} ...${{ name, agent, data, current, pages, seq: query.seq }} />`}<//>
   </div>`;
 }

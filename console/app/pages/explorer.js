@@ -13,7 +13,7 @@ import { useSending } from "./explorer/sending.js";
 export default function Explorer({ params, query }) {
   const commands = useLoad(loadCommands);
   const back = params.service ? { href: to("explorer"), label: "Commands" } : undefined;
-  return html`<${Page} title="Bus explorer" wide back=${back}
+  return html`<${Page} title="Bus explorer" part=${params.service} wide back=${back}
     intro="Send any command as yourself. What you fill in is in the link; passwords never are.">
     <${Loaded} from=${commands} lines=${8}>${(all) => {
       const chosen = all.find(({ service }) => service === params.service);

@@ -2,7 +2,7 @@ import { asShown, Button, Dialog, Field, Form, NameField, TextArea, toast } from
 import { command, route } from "../../lib/api.js";
 import { number, plural } from "../../lib/format.js";
 import { wait } from "../../lib/http.js";
-import { html, useState } from "../../lib/preact.js";
+import { html, useEffect, useRef, useState } from "../../lib/preact.js";
 
 const PART = 2000;
 const MAX_CHARS = 500_000;
@@ -28,9 +28,13 @@ export function LoadMemory({ view, memory, onClose, onLoaded }) {
     setFile({ text: asShown(content), media: TYPES[chosen.name.split(".").at(-1).toLowerCase()] ?? "text/plain" });
     if (name === "") setName(chosen.name);
   };
+  const loading = useRef(null);
+  useEffect(() => () => loading.current?.abort(), []); // Cancel ends it, too
   const submit = async ({ agent }) => {
     const media = asShown(text) === file?.text ? file.media : "text/plain"; // what was typed over a file is not of its type
-    const loaded = await loadText(view.bank.name, agent, { name: memory?.name ?? name.trim(), text, media });
+    loading.current = new AbortController();
+    const given = { name: memory?.name ?? name.trim(), text, media };
+    const loaded = await loadText(view.bank.name, agent, given, loading.current.signal);
     toast(loaded === 1 ? `${name} was loaded.` : `${name} was loaded in ${plural(loaded, "part")}.`);
     onClose();
     onLoaded();
@@ -61,20 +65,20 @@ const tooLong = (text) =>
   `${number(text.length)} characters: up to ${number(MAX_CHARS)} are loaded at once. Divide it into several files.`;
 
 /** Load a text; a long one goes in as a document, which the gateway splits. Returns the number of memories. */
-async function loadText(bank, agent, { name, text, media }) {
+async function loadText(bank, agent, { name, text, media }, signal) {
   const target = { bank, agent };
   if (text.length <= PART && media === "text/plain") {
-    return (await command("MB_Load", { target, vx: { name }, content: text })).content.length;
+    return (await command("MB_Load", { target, vx: { name }, content: text }, { signal })).content.length;
   }
-  await ingest(name, text, media);
-  return (await command("MB_Load", { target, vx: { name } })).content.length;
+  await ingest(name, text, media, signal);
+  return (await command("MB_Load", { target, vx: { name } }, { signal })).content.length;
 }
 
-async function ingest(name, content, media) {
-  let document = await route("POST", "/api/documents", { body: { name, content, media_type: media } });
+async function ingest(name, content, media, signal) {
+  let document = await route("POST", "/api/documents", { body: { name, content, media_type: media }, signal });
   for (let ms = FIRST_WAIT_MS; document.status === "queued" || document.status === "processing"; ms = Math.min(2 * ms, LONGEST_WAIT_MS)) {
-    await wait(ms);
-    document = await route("GET", `/api/documents/${document.id}`);
+    await wait(ms, signal);
+    document = await route("GET", `/api/documents/${document.id}`, { signal });
   }
   if (document.status === "failed") throw new Error(`The text could not be split: ${document.error}`);
 }
