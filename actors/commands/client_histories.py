@@ -1,23 +1,34 @@
 """The histories that clients send along: how they are compared with what is stored, and what they repeat of it."""
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from actors.conversations.place import Earlier
+from actors.slices import Steps
 from persistence import quotes
 from persistence.censoring import REDACTED
 from persistence.store import Store
 
+_MANY_MARKS = re.compile(r"([^\w\s]{31,})")
+"""A run of more combining marks than any language has (UAX #15, "Stream-Safe Text Format"), or of other signs."""
 
-def compared(messages: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+
+def compared(messages: Iterable[tuple[str, str]]) -> Steps[list[tuple[str, str]]]:
     """Return roles and texts as they are compared."""
-    return [(role, plain(text)) for role, text in messages]
+    found: list[tuple[str, str]] = []
+    for role, text in messages:
+        found.append((role, plain(text)))
+        yield
+    return found
 
 
 def plain(text: str) -> str:
-    """Return a text as it is compared."""
-    return unicodedata.normalize("NFC", text.strip())
+    """Return a text as it is compared: in NFC, but for runs of marks, whose time would grow with their square."""
+    parts = _MANY_MARKS.split(text.strip())
+    parts[::2] = [unicodedata.normalize("NFC", part) for part in parts[::2]]
+    return "".join(parts)
 
 
 def redacted(stored: Sequence[tuple[str, str]], told: Sequence[tuple[str, str]]) -> bool:
@@ -46,7 +57,17 @@ def _is_redacted_from(reply: str, text: str) -> bool:
     return len(text) - place >= len(last) and text.endswith(last)
 
 
-async def quoted_in(store: Store, user_id: str, earlier: Sequence[Earlier]) -> tuple[tuple[int, int], ...]:
+Quoted = tuple[tuple[int, int], ...]
+"""The places of messages, each with the position of a memory that it repeats."""
+
+
+async def as_imported(store: Store, user_id: str, earlier: Sequence[Earlier]) -> tuple[tuple[Earlier, ...], Quoted]:
+    """Return a user's history with what a censoring has redacted, and the memories that it repeats from replies."""
+    told = await _with_redactions(store, user_id, earlier)
+    return told, await _quoted_in(store, user_id, told)
+
+
+async def _quoted_in(store: Store, user_id: str, earlier: Sequence[Earlier]) -> Quoted:
     """Return the memories, by position, that a user's history repeats from replies, each with its message's place.
 
     Without them a censoring would not reach the copies of such replies that an edited or regenerated message makes.
@@ -59,7 +80,7 @@ async def quoted_in(store: Store, user_id: str, earlier: Sequence[Earlier]) -> t
     return tuple([(place, memory) for text, memory in found for place in replies[text]])
 
 
-async def with_redactions(store: Store, user_id: str, earlier: Sequence[Earlier]) -> tuple[Earlier, ...]:
+async def _with_redactions(store: Store, user_id: str, earlier: Sequence[Earlier]) -> tuple[Earlier, ...]:
     """Return a user's history with the replies that a censoring has redacted, as they are stored now.
 
     A reply is known by the message before it, and by what is left of its words.

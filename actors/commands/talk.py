@@ -25,7 +25,7 @@ from actors.calls.call import A, Call
 from actors.calls.conversation_targets import own_conversation
 from actors.calls.targets import has_access_to
 from actors.commands.chat_memories import memories_for_chat
-from actors.commands.client_histories import compared, plain, quoted_in, redacted, with_redactions
+from actors.commands.client_histories import as_imported, compared, redacted
 from actors.conversations.conversation import ChatSent, RunBegun
 from actors.conversations.ids import conversation_id, number_of, run_of
 from actors.conversations.place import Beginning, Binding, ChatPlace, Earlier, RunKey
@@ -35,6 +35,7 @@ from actors.engines.options import EngineOptions
 from actors.engines.turn import Memory, Reply
 from actors.errors import InternalError, NotFound, StateConflict
 from actors.ids import new_number
+from actors.slices import Steps, sliced
 from persistence import conversations, run_keys
 from persistence.conversations import ConversationRow
 from persistence.memories import at_positions
@@ -258,10 +259,8 @@ async def _place_of(call: Call, agent_id: str, saying: Saying) -> ChatPlace:
 async def _new_place(call: Call, saying: Saying) -> ChatPlace:
     earlier = saying.earlier
     cut = max(len(earlier) - IMPORTED, 0)
-    opening = _opening(earlier[: cut + 1] or (Earlier("user", saying.content),))
-    store, user_id = call.core.store, call.user.user_id
-    told = await with_redactions(store, user_id, earlier[cut:])
-    quoted = await quoted_in(store, user_id, told)
+    opening = await sliced(_opening(earlier[: cut + 1] or (Earlier("user", saying.content),)))
+    told, quoted = await as_imported(call.core.store, call.user.user_id, earlier[cut:])
     begins = Beginning(told, opening, cut, _scope(saying), saying.earlier_names[cut:], quoted)
     return ChatPlace(new_number(), begins=begins, binds=saying.client_id)
 
@@ -272,14 +271,14 @@ async def _matching(call: Call, agent_id: str, saying: Saying) -> ConversationRo
     That is one in which replies were redacted since; the client still has their words, which must not be stored again.
     """
     earlier, store, user_id = saying.earlier, call.core.store, call.user.user_id
-    opening, least, most = _opening(earlier[:1]), len(earlier), len(earlier) + saying.silent
+    opening, least, most = await sliced(_opening(earlier[:1])), len(earlier), len(earlier) + saying.silent
     once: ConversationRow | None = None
     for row in await store.fetch(conversations.opened_with(user_id, agent_id, opening, _scope(saying), least, most)):
-        if row.cut and row.opening != _opening(earlier[: row.cut + 1]):
+        if row.cut and row.opening != await sliced(_opening(earlier[: row.cut + 1])):
             continue
         messages = await store.fetch(conversations.page_before(row.number, _NEWEST, most))
-        texts = compared([(one.role, one.content) for one in reversed(messages) if one.content.strip()])
-        told = compared(earlier[row.cut :])
+        texts = await sliced(compared([(one.role, one.content) for one in reversed(messages) if one.content.strip()]))
+        told = await sliced(compared(earlier[row.cut :]))
         if texts == told:
             return row
         if once is None and redacted(texts, told):
@@ -287,8 +286,8 @@ async def _matching(call: Call, agent_id: str, saying: Saying) -> ConversationRo
     return once
 
 
-def _opening(messages: Sequence[Earlier]) -> str:
-    return key_digest(*[part for role, text in messages for part in (role, plain(text))])
+def _opening(messages: Sequence[Earlier]) -> Steps[str]:
+    return key_digest(*[part for message in (yield from compared(messages)) for part in message])
 
 
 def _scope(saying: Saying) -> str:

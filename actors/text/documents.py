@@ -23,9 +23,9 @@ _block = re.compile(
 _cell = re.compile(r"t[dh]\b", re.IGNORECASE)
 _untold = re.compile(r"(script|style|template|noscript|svg|math|iframe|object)\b", re.IGNORECASE)
 _tag_part = re.compile(r"[>\"']")
-_space = re.compile(r"[ \t\r\n\f\v\u00a0]+")
+_space = re.compile(r"\s+")
 _spaces = re.compile(r" {2,}")
-_lines = re.compile(r"\s*\n\s*\n\s*")
+_lines = re.compile(r"\s*\n\s*\n\s*")  # linear, because each run of white space is one blank or has two line breaks
 _huge_reference = re.compile(r"&#[xX]?[0-9a-fA-F]{9,};?")
 
 

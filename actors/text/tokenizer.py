@@ -130,6 +130,8 @@ def split(text: str) -> list[str]:
     """Return the words of a text in order, in lower case, with their accents."""
     if text.isascii():
         return text.encode().translate(_ASCII).decode().split()
+    if len(text) > SLICE_CHARS:  # the time to normalize combining marks grows with the square of their number
+        return [word for piece in _pieces(text) for word in split(piece)]
     text = unicodedata.normalize("NFKC", text).casefold().replace("_", " ")
     if _ANY_UNSPACED.search(text):
         text = _UNSPACED.sub(_pairs, text)

@@ -2,7 +2,17 @@
 
 import pytest
 
-from actors.commands.client_histories import redacted
+from actors.commands.client_histories import plain, redacted
+
+
+def test_texts_are_compared_in_one_form():
+    assert plain(" Caf\u00e9 ") == plain("Cafe\u0301")
+    assert plain("e\u0316\u0301") == plain("e\u0301\u0316")
+
+
+def test_more_marks_than_any_language_has_are_compared_as_they_are():
+    marks = "\u0301" * 16_000 + "\u0316" * 16_000  # sorting them would take seconds
+    assert plain(f"Cafe\u0301 a{marks} cafe\u0301") == f"Caf\u00e9 a{marks} caf\u00e9"
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,25 @@ def test_html_becomes_text(source: str, text: str):
 
 @pytest.mark.parametrize(
     "piece",
-    ["<", "<!--", "<a '", '<a "', "<a>'", "<script>", "<svg>", "</p", "&", " \n", "<b> ", "\n", " ", "<a b='\">"],
+    [
+        "<",
+        "<!--",
+        "<a '",
+        '<a "',
+        "<a>'",
+        "<script>",
+        "<svg>",
+        "</p",
+        "&",
+        " \n",
+        "<b> ",
+        "\n",
+        " ",
+        "<a b='\">",
+        "\x85",
+        "\u3000",
+        "&emsp;",
+    ],
 )
 def test_hostile_text_takes_no_longer_than_other_text(piece: str):
     split(text_of("text/html", piece * (500_000 // len(piece))))  # quadratic time would meet the test's time limit

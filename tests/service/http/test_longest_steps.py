@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.gateway import Answer, Client
 from tests.support.longest_step import LONGEST, TEXTS, Stepped
+from tests.support.runs import DOORS
 
 ALL_TEXTS = pytest.mark.parametrize("kind", TEXTS)
 WORST_TEXTS = pytest.mark.parametrize(
@@ -115,3 +116,46 @@ async def test_long_chats_of_one_conversation_are_answered_whole_and_in_order(lo
     seqs = [message["seq"] for answer in answers for message in answer.content]
     assert sorted(seqs) == list(range(1, 9))
     assert all(answer.content[1]["seq"] == answer.content[0]["seq"] + 1 for answer in answers)
+
+
+@WORST_TEXTS
+@pytest.mark.parametrize("door", ["completions", "responses", "A2A"])
+async def test_a_long_message_holds_up_nobody_at_any_door(
+    stepped_server: Stepped, loop_user: Client, unique: str, kind: str, door: str
+) -> None:
+    async def told() -> None:
+        path, body, headers = DOORS[door](f"{unique}-agent", TEXTS[kind](LONGEST))
+        assert (await loop_user.request("POST", path, json=body, headers=headers)).http == 200
+
+    await stepped_server.is_never_held_up(told)
+
+
+@WORST_TEXTS
+async def test_a_long_history_that_a_client_sends_along_holds_up_nobody(
+    stepped_server: Stepped, loop_user: Client, unique: str, kind: str
+) -> None:
+    roles = ("user", "assistant", "user", "assistant", "user")
+
+    async def told_twice() -> None:
+        texts = [TEXTS[kind](LONGEST), "All right.", TEXTS[kind](LONGEST), "All right.", "And now?"]
+        messages = [{"role": role, "content": text} for role, text in zip(roles, texts, strict=True)]
+        for _ in range(2):
+            body = {"model": f"{unique}-agent", "messages": messages}
+            assert (await loop_user.request("POST", "/v1/chat/completions", json=body)).http == 200
+
+    await stepped_server.is_never_held_up(told_twice)
+
+
+@WORST_TEXTS
+async def test_a_long_question_about_long_messages_that_answer_it_holds_up_nobody(
+    stepped_server: Stepped, loop_user: Client, kind: str
+) -> None:
+    async def asked_about_long_messages() -> None:
+        for _ in range(6):
+            said = f"I moved the Moon to shelf 7 instead. {TEXTS[kind](LONGEST - 40)}"
+            (await loop_user.command("AP_Chat", content=said)).ok()
+        asked = f"Where did I move the Moon? {TEXTS[kind](LONGEST - 40)}"
+        (await loop_user.command("AP_Chat", content=asked)).ok()
+        (await loop_user.command("AP_Chat", content="Which shelf did I move the Moon to?")).ok()
+
+    await stepped_server.is_never_held_up(asked_about_long_messages)
