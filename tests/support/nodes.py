@@ -22,7 +22,6 @@ from actors.ids import Clock, new_id, system_clock
 from actors.runtime.cluster.changes import ClusterChanges
 from actors.runtime.cluster.directory import ClusterDirectory
 from actors.runtime.cluster.hand_overs import HandOvers
-from actors.runtime.cluster.loopback_post import LoopbackPost, Network
 from actors.runtime.cluster.places import Clustered, Traffic
 from actors.runtime.cluster.shards import SHARDS, ShardMap, shard_of
 from actors.runtime.future import AsyncFuture
@@ -40,6 +39,7 @@ from routes.http.access_log import AccessLog
 from routes.listener import Listener
 from tests.support.core import CHEAP
 from tests.support.gateway import INTERNAL_SECRET, Client
+from tests.support.loopback_post import LoopbackPost, Network
 from tests.support.stores import database_for
 
 BEAT_S = 0.1

@@ -15,12 +15,12 @@ from actors.ids import new_id
 from actors.runtime.actor import Actor, handles
 from actors.runtime.cluster import directory as over_nodes
 from actors.runtime.cluster.directory import ASK, ClusterDirectory, NotOwner
-from actors.runtime.cluster.loopback_post import LoopbackPost, Network
 from actors.runtime.cluster.post import NotReached
 from actors.runtime.cluster.shards import shard_of
 from actors.runtime.directory import Kind
 from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import Ask, MessageContext, OwnTell, Tell
+from tests.support.loopback_post import LoopbackPost, Network
 from tests.support.nodes import Placed, PlacedOwnership
 
 SOON_S = 0.3

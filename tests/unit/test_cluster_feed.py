@@ -19,7 +19,6 @@ from actors.domains.messages import DOMAIN, DestroyZone, DomainViewer, MoveMembe
 from actors.domains.streams import TICK_S
 from actors.errors import Overloaded
 from actors.ids import new_id
-from actors.runtime.cluster.loopback_post import Network
 from actors.runtime.cluster.shards import shard_of
 from actors.sessions.messages import Caller
 from persistence import agents, credentials, domains, zones
@@ -29,6 +28,7 @@ from persistence.domains import DomainRow, ZoneRow
 from persistence.store import Unit
 from persistence.users import UserRow
 from tests.support.core import make_user
+from tests.support.loopback_post import Network
 from tests.support.nodes import Nodes, running
 
 

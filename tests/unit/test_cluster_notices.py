@@ -11,7 +11,6 @@ from actors.agents.messages import AGENT, ReadAgent
 from actors.engines.turn import Piece, Recalled, Turn
 from actors.errors import InvalidCredential
 from actors.ids import new_id
-from actors.runtime.cluster.loopback_post import Network
 from actors.runtime.cluster.shards import SHARDS, shard_of
 from actors.runtime.mailbox import Tell
 from actors.runtime.notices import Announced, Reload
@@ -25,6 +24,7 @@ from persistence.store import Unit
 from persistence.users import UserRow
 from tests.support.core import make_user
 from tests.support.gateway import Client
+from tests.support.loopback_post import Network
 from tests.support.nodes import BEAT_S, Nodes, running
 from tests.support.sharing import with_a_bank
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actors.runtime.cluster.loopback_post import LoopbackPost, Network
 from actors.runtime.cluster.post import Lost, NotReached
+from tests.support.loopback_post import LoopbackPost, Network
 from tests.support.posts import Served
 
 

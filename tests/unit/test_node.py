@@ -4,9 +4,9 @@ import asyncio
 from typing import Any, cast
 
 from actors.node import ClusterNode
-from actors.runtime.cluster.loopback_post import LoopbackPost, Network
 from actors.runtime.cluster.ownership import Ownership
 from persistence.ledger import NodeRow
+from tests.support.loopback_post import LoopbackPost, Network
 from tests.support.nodes import Placed, PlacedOwnership
 
 

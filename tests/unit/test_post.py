@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from actors.runtime.cluster.loopback_post import LoopbackPost, Network
 from actors.runtime.cluster.nats_post import NatsPost
 from actors.runtime.cluster.parts import PART_BYTES
 from actors.runtime.cluster.post import Lost, NotReached, NotServed, Post
 from tests.support import nats
+from tests.support.loopback_post import LoopbackPost, Network
 from tests.support.posts import Served
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from actors.core import CoreOptions
-from actors.runtime.cluster.loopback_post import Network
 from tests.support.ag_ui import history, reply_of, run, run_input, said, texts, types_of, user_says
+from tests.support.loopback_post import Network
 from tests.support.nodes import running
 from tests.support.roaming import Entries
 

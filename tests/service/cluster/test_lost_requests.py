@@ -11,10 +11,10 @@ import pytest
 
 from actors.core import CoreOptions
 from actors.runtime.cluster.directory import WORK_S, ClusterDirectory
-from actors.runtime.cluster.loopback_post import Network
 from actors.runtime.cluster.shards import shard_of
 from routes.forwarding import entry
 from tests.support.gateway import Client
+from tests.support.loopback_post import Network
 from tests.support.nodes import Nodes, running
 from tests.support.roaming import Entries, UserEverywhere
 

@@ -1,4 +1,4 @@
-"""A post within one process, for tests of several nodes: it delays, reorders, doubles and loses by a seed."""
+"""A post within one process: it delays, reorders, doubles and loses by a seed."""
 
 import asyncio
 import random
