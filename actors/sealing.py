@@ -7,7 +7,6 @@ import secrets
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-KEY_BYTES = 32
 _NONCE_BYTES = 12
 _PROOF = b"Parley's master key"
 _PROOF_PURPOSE = "proof"

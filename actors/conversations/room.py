@@ -20,11 +20,6 @@ class _InAll:
     weight = 0
 
 
-def kept_in_all() -> int:
-    """Return the number of indexed statements that archives of this process keep in memory; long ones count more."""
-    return _InAll.weight
-
-
 class Room:
     """The room that the statements of one conversation or zone take, until it is gone."""
 

@@ -85,11 +85,6 @@ class Window:
         return not self._utterances and not self._archived
 
     @property
-    def first_seq(self) -> int:
-        """The seq of the oldest utterance that has not left; 0 in an empty window."""
-        return self._utterances[self.left].seq if len(self) else 0
-
-    @property
     def archived(self) -> int:
         """The number of utterances that left, state something, and that the archive has, too."""
         return len(self._archived)

@@ -24,7 +24,6 @@ MAX_DEPTH = 8
 
 _SMALL = 65_536  # bytes that any entry may unpack to, whatever its compression ratio
 _ENCRYPTED = 0x1 | 0x40 | 0x2000
-_UNIX = 3
 _odd = re.compile(r"[\x00-\x1f\x7f-\x9f\\:*?\"<>|\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
 

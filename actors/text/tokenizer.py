@@ -210,23 +210,6 @@ def terming(said: list[str]) -> Steps[list[str]]:
     return found
 
 
-def first_terms(text: str, count: int) -> Steps[list[str]]:
-    """Return the first distinct terms of a text, in order; reads no further than necessary."""
-    found: dict[str, None] = {}
-    said: list[str] = []
-    language = ""
-    named = False
-    for piece in _pieces(text):
-        said = said[-1:] + split(piece)
-        language = language or language_of(said)
-        found.update(dict.fromkeys(filter(None, map(_TERMS[language].__getitem__, said))))
-        if len(found) >= count:
-            return list(found)[:count]
-        named = named or _names_self(said)
-        yield
-    return [*found, SELF_NAME] if named else list(found)
-
-
 def reading(text: str) -> Steps[list[str]]:
     """Return the terms of a text in steps."""
     return (yield from terming((yield from splitting(text))))

@@ -150,7 +150,6 @@ class Refused(msgspec.Struct, frozen=True, array_like=True, tag="refused"):
 
 
 Frame = Head | Part | Opening | Delta | Moved | Admission | Refused
-Frames = Iterable[bytes]
 Heard = Callable[[Opening | Delta], None]
 """Takes the pieces of a streamed answer."""
 

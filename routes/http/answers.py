@@ -240,8 +240,3 @@ def bus_error(
     """Return the answer to an error on the command bus."""
     body = tps_body(service, request_id, context, status=status_of(error))
     return HttpAnswer(body, bus_status(error), headers_of(error) | (extra or {}) | {"X-Request-Id": request_id})
-
-
-def json_response(request: Request, value: Any, status: int = 200) -> HTTPResponse:
-    """Return the response of a gateway route."""
-    return JsonAnswer(orjson.dumps(value), status, {"X-Request-Id": request_id_of(request)})

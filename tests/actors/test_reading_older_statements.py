@@ -18,6 +18,7 @@ from tests.support.long_talk import (
     ask,
     commit,
     gateway_in,
+    kept_in_all,
     reply_to,
     sent,
     talk,
@@ -53,12 +54,12 @@ async def log_on(gateway: CoreGateway) -> Client:
 
 async def test_once_all_statements_are_in_memory_no_question_is_looked_up(told: Path):
     async with gateway_in(told) as gateway:
-        user, reads, before = await log_on(gateway), CountedReads(gateway.core), room.kept_in_all()
+        user, reads, before = await log_on(gateway), CountedReads(gateway.core), kept_in_all()
         assert await reply_to(user, QUESTION, **SCOUT) == QUOTE
         assert reads.count > 0
         # the question that was answered has cost as much as three others
         assert await until_in_memory(user, reads, **SCOUT) >= ENOUGH - 3
-        assert room.kept_in_all() - before >= 288
+        assert kept_in_all() - before >= 288
         for number in (0, 7, 150, 287, 288, CHATS - 1):
             assert await reply_to(user, f"Where did parcel p{number} go?", **SCOUT) == sent(number)
         assert await reply_to(user, QUESTION, **SCOUT) == QUOTE
@@ -112,28 +113,28 @@ async def asked(user: Client, reads: CountedReads) -> None:
 
 
 async def test_without_room_for_all_statements_none_is_read(told: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(room, "FOR_OTHERS", room.MAX_KEPT_IN_ALL - room.kept_in_all() - 287)
+    monkeypatch.setattr(room, "FOR_OTHERS", room.MAX_KEPT_IN_ALL - kept_in_all() - 287)
     async with gateway_in(told) as gateway:
-        user, reads, before = await log_on(gateway), CountedReads(gateway.core), room.kept_in_all()
+        user, reads, before = await log_on(gateway), CountedReads(gateway.core), kept_in_all()
         await asked(user, reads)
-        assert room.kept_in_all() <= before + 64  # what left the window meanwhile
+        assert kept_in_all() <= before + 64  # what left the window meanwhile
 
 
 async def test_a_conversation_that_becomes_too_long_while_it_is_read_leaves_memory(
     told: Path, monkeypatch: pytest.MonkeyPatch
 ):
     async with gateway_in(told) as gateway:
-        user, reads, before = await log_on(gateway), CountedReads(gateway.core), room.kept_in_all()
+        user, reads, before = await log_on(gateway), CountedReads(gateway.core), kept_in_all()
         gate = Gate(gateway.core, after=ENOUGH_FOUND)
         for _ in range(ENOUGH_FOUND):
             assert await reply_to(user, QUESTION, **SCOUT) == QUOTE
         await gate.reached.wait()
-        assert room.kept_in_all() >= before + 288  # room for all is taken from the beginning
+        assert kept_in_all() >= before + 288  # room for all is taken from the beginning
         monkeypatch.setattr(room, "MAX_WHOLE", 287)
         gate.opened.set()
         await asked(user, reads)
         async with asyncio.timeout(30):  # the reading ends after a pause, which may be longer than all the questions
-            while room.kept_in_all() > before + 64:  # what left the window meanwhile
+            while kept_in_all() > before + 64:  # what left the window meanwhile
                 await asyncio.sleep(0.01)
 
 
@@ -141,13 +142,13 @@ async def test_a_conversation_in_memory_that_becomes_too_long_keeps_its_newest_s
     told: Path, monkeypatch: pytest.MonkeyPatch
 ):
     async with gateway_in(told) as gateway:
-        user, reads, before = await log_on(gateway), CountedReads(gateway.core), room.kept_in_all()
+        user, reads, before = await log_on(gateway), CountedReads(gateway.core), kept_in_all()
         await until_in_memory(user, reads, **SCOUT)
         monkeypatch.setattr(room, "MAX_WHOLE", 300)
         monkeypatch.setattr(room, "MAX_KEPT", 50)
         await talk(user, 100, first=CHATS, target=SCOUT)
         async with asyncio.timeout(30):
-            while room.kept_in_all() > before + 50:
+            while kept_in_all() > before + 50:
                 await asyncio.sleep(0.01)
         assert await reply_to(user, QUESTION, **SCOUT) == QUOTE
         assert reads.count > 0

@@ -22,6 +22,7 @@ from tests.support.long_talk import (
     ask,
     commit,
     gateway_in,
+    kept_in_all,
     reply_to,
     sent,
     talk,
@@ -53,7 +54,7 @@ async def test_keeping_indexed_messages_in_memory_saves_their_look_up(tmp_path: 
 
 async def test_keeping_ends_where_the_process_has_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     gc.collect()  # what other tests kept is counted until it is collected
-    before = room.kept_in_all()
+    before = kept_in_all()
     monkeypatch.setattr(room, "MAX_KEPT_IN_ALL", before + 100)
     async with gateway_in(tmp_path) as gateway:
         user = await CommandClient(gateway).register("ada")
@@ -61,14 +62,14 @@ async def test_keeping_ends_where_the_process_has_no_room(tmp_path: Path, monkey
         await reply_to(user, FACT)
         await talk(user, 300)
         await until_reached(gateway, (2 * 301 - 200) // 64 * 64)
-        assert room.kept_in_all() == before + 100
+        assert kept_in_all() == before + 100
         assert await reply_to(user, QUESTION) == QUOTE
         assert await reply_to(user, "Where did parcel p7 go?") == sent(7)
         await other_talk(gateway)
-        assert room.kept_in_all() == before + 100
+        assert kept_in_all() == before + 100
         assert await reply_to(user, "Where did parcel p180 go?") == sent(180)
     gc.collect()
-    assert room.kept_in_all() == before
+    assert kept_in_all() == before
 
 
 async def other_talk(gateway: CoreGateway) -> None:
@@ -86,7 +87,7 @@ async def test_keeping_needs_no_look_up_after_thousands_of_questions(tmp_path: P
     monkeypatch.setattr(room, "MAX_KEPT", 2)
     monkeypatch.setattr(room, "MAX_WHOLE", 3)
     async with gateway_in(tmp_path) as gateway:
-        before = room.kept_in_all()
+        before = kept_in_all()
         user = await CommandClient(gateway).register("ada")
         await user.agent("scout")
         reads = CountedReads(gateway.core)
@@ -96,7 +97,7 @@ async def test_keeping_needs_no_look_up_after_thousands_of_questions(tmp_path: P
             await reply_to(user, f"One of my dogs is called {name}.")
         await ask(user, 1_000)
         await until_reached(gateway, (2 * 2_003 - 200) // 64 * 64)
-        assert room.kept_in_all() == before + 3
+        assert kept_in_all() == before + 3
         reads.count = 0
         assert await reply_to(user, QUESTION) == QUOTE
         await ask(user, 3)
@@ -109,14 +110,14 @@ async def test_keeping_statements_beyond_the_bound_leaves_the_oldest_to_the_look
     monkeypatch.setattr(room, "MAX_KEPT", 50)
     monkeypatch.setattr(room, "MAX_WHOLE", 50)
     async with gateway_in(tmp_path) as gateway:
-        before = room.kept_in_all()
+        before = kept_in_all()
         user = await CommandClient(gateway).register("ada")
         await user.agent("scout")
         await reply_to(user, FACT)
         await ask(user, 100)
         await talk(user, 200)
         await until_reached(gateway, (2 * 301 - 200) // 64 * 64)
-        assert room.kept_in_all() == before + 50
+        assert kept_in_all() == before + 50
         reads = CountedReads(gateway.core)
         assert await reply_to(user, "Where did parcel p70 go?") == sent(70)
         assert reads.count == 0

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from actors.conversations import room
 from actors.core import Core, CoreOptions
 from actors.engines.dialogue_acts import UNKNOWN
 from actors.engines.openai.engine import OpenAIEngine
@@ -18,6 +19,11 @@ from tests.support.provider import Provider, providing, says
 FACT = "My locker code is quartz-7731."
 QUESTION = "What is my locker code?"
 QUOTE = f"You said: “{FACT}”"
+
+
+def kept_in_all() -> int:
+    """Return the number of indexed statements that archives of this process keep in memory; long ones count more."""
+    return room.MAX_KEPT_IN_ALL - room.Room().left
 
 
 @asynccontextmanager

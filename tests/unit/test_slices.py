@@ -161,10 +161,6 @@ def test_a_long_text_has_the_same_words_and_terms_in_pieces_as_in_one(parts: lis
     assert whole(tokenizer.splitting(text)) == said
     assert whole(tokenizer.terming(said)) == tokenizer.terms(said)
     assert set(whole(tokenizer.reading(text))) == set(tokenizer.terms(said))
-    distinct = list(dict.fromkeys(tokenizer.terms(said)))
-    assert whole(tokenizer.first_terms(text, 5)) == [term for term in distinct if term != tokenizer.SELF_NAME][:5] or (
-        whole(tokenizer.first_terms(text, 5)) == distinct[:5]
-    )
 
 
 def test_unspaced_text_has_the_same_pairs_in_pieces_as_in_one() -> None:
@@ -176,7 +172,6 @@ def test_unspaced_text_has_the_same_pairs_in_pieces_as_in_one() -> None:
 
 def test_a_word_without_end_is_read_in_pieces() -> None:
     assert 30 <= len(whole(tokenizer.splitting("x" * 32_000))) <= 70
-    assert whole(tokenizer.first_terms("x" * 32_000, 64)) == ["x" * tokenizer.MAX_WORD]
 
 
 def said(text: str, seq: int) -> Utterance:
