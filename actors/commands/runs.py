@@ -11,7 +11,7 @@ from actors.agents.messages import AGENT, CancelRun, HearRun, RunError, RunHeard
 from actors.agents.silence import silence_of
 from actors.calls.call import Call, Elsewhere
 from actors.calls.hearing import hearing
-from actors.conversations.ids import conversation_id, message_of, run_of
+from actors.conversations.ids import conversation_id, message_of, number_of, run_of
 from actors.conversations.place import RunKey
 from actors.conversations.records import message_record
 from actors.conversations.stored import from_row
@@ -19,10 +19,10 @@ from actors.engines.message import Utterance
 from actors.errors import MessageKept, NotFound, Overloaded, ServiceError
 from actors.sessions.hearer import Hearer
 from actors.wire import Record
-from persistence import conversations, failed_runs, memories, run_keys, runs
+from persistence import conversations, deleted_responses, failed_runs, memories, run_keys, runs
 from persistence.conversations import MessageRow
 from persistence.runs import RunRow
-from persistence.store import Reads, rows_of
+from persistence.store import FOREIGN_KEY, Reads, Unit, rows_of
 
 WAIT_S = 15.0
 """Seconds after which `follow_run` yields an empty piece where nothing was said."""
@@ -86,6 +86,23 @@ async def keyed_run(call: Call, key: RunKey, for_ms: int) -> Run | None:
         if found.fingerprint == key.fingerprint:
             return await read_run(call, run_of(found.message_id))
     return None
+
+
+async def forget_key(call: Call, key: RunKey, before: int, for_ms: int) -> None:
+    """Let the next request with a key begin a run, and not find one that began in the `for_ms` before a time."""
+    store = call.core.store
+    if await store.fetch(run_keys.of_key(key.digest, before - for_ms)):
+        await store.commit(Unit((run_keys.forget(key.digest, before),)))
+
+
+async def forget_response(call: Call, run: Run) -> None:
+    """Mark the response that a client has of a run as deleted; its messages stay.
+
+    Raises:
+        NotFound: the run is gone with its conversation.
+    """
+    write = deleted_responses.insert(run.message.id, number_of(run.conversation) or 0)
+    await call.core.store.commit(Unit((write,), constraint_errors={FOREIGN_KEY: _no_such_run}))
 
 
 async def _as_the_agent_knows(call: Call, run: Run) -> Run:
@@ -210,7 +227,7 @@ async def _stored(call: Call, run_id: str) -> Run:
     message_id = message_of(run_id)
     run = message_id and await call.core.store.read(_read(run_id, call.user.user_id, message_id))
     if not run:
-        raise NotFound("There is no such run of yours; it is gone with its conversation, or its id is another one.")
+        raise _no_such_run()
     call.require_in_scope("agents", run.agent_id)
     return run
 
@@ -232,6 +249,10 @@ def _run_of(run_id: str, row: RunRow, stored_reply: MessageRow | None, cancelled
     if said.mark == "cancelled":
         return Run(run_id, name, row.agent_id, "cancelled", said, None, _of(nothing_said()), cancelled_at)
     return Run(run_id, name, row.agent_id, "working", said)
+
+
+def _no_such_run() -> NotFound:
+    return NotFound("There is no such run of yours; it is gone with its conversation, or its id is another one.")
 
 
 def _of(error: ServiceError) -> RunError:

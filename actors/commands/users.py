@@ -1,40 +1,24 @@
-"""The user group: registration, log-on, sessions, the user itself."""
+"""The user group: registration and the user itself; its commands of sessions are in `sessions.py`."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
 
-import orjson
-
 from actors.addresses import place_of
 from actors.calls.call import Answer, Call
-from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.request import require_name, require_secret
-from actors.commands import passwords
+from actors.commands import passwords, sessions
 from actors.commands.command import PAGE, Command, ToolDescription
 from actors.commands.memberships import record_departures
-from actors.errors import InvalidCredential, InvalidField, NotFound, NotPermitted
+from actors.errors import InvalidField, NotFound, NotPermitted
 from actors.ids import new_id
 from actors.names import name_taken, require_name_allowed
 from actors.plans import daily_limit, next_midnight
 from actors.quotas.messages import QUOTA, QuotaStatus, ReadQuota
-from actors.sessions.messages import SESSION, TOUCH_MS, Caller, EndSession, ReadSession, ended
-from actors.sessions.records import session_record
-from actors.sessions.tokens import SESSION_TOKEN, new_token, token_hash
+from actors.sessions.messages import ended
 from actors.users.fair_queue import SenderLane
-from actors.users.held_credentials import MAX_SESSIONS
-from actors.users.messages import (
-    USER,
-    DestroyUser,
-    OpenSession,
-    ReadSessions,
-    ReadUser,
-    RevokeSessions,
-    UpdateUser,
-    wrong_password,
-)
+from actors.users.messages import USER, DestroyUser, ReadUser, UpdateUser
 from actors.users.records import Owned, own_user_record
-from actors.wire import Record
-from persistence import conversations, credentials, domains, users
+from persistence import conversations, domains, users
 from persistence.store import Unit
 from persistence.users import SANDBOX_PREFIX, UserRow, has_sandbox_name, name_key
 
@@ -84,87 +68,6 @@ async def _registered(call: Call, name: str, secret: str) -> UserRow:
     )
     await core.store.commit(Unit((users.insert(user),), constraint_errors={users.NAME_TAKEN: name_taken}))
     return user
-
-
-async def log_on(call: Call) -> Answer:
-    """US_LogOn: exchange a password for a session token."""
-    core = call.core
-    name = call.target.user or ""
-    secret = call.vx.secret or ""
-    user = await passwords.verified(call, name, secret)
-    token = new_token(SESSION_TOKEN)
-    gone, target = await _ended_sessions(call, user.id), orjson.dumps({"user": name}).decode()
-    place = passwords.place_digest(call)
-    opening = OpenSession(user.secret_hash, token_hash(token), place, gone, call.address, target, call.request_id)
-    try:
-        session, _ = await call.ask(USER, user.id, opening)
-    except NotFound:  # destroyed since its password was checked
-        raise wrong_password() from None
-    call.sent_by(Caller(session.id, session.user_id, session.user_name, session.agent_id))
-    record = session_record(session, core.session_ttl_ms, current=True)
-    content = {"token": token, "token_type": "Bearer", "expires_at": record["expires_at"]}
-    return Answer(profile=[record], content=[content])
-
-
-async def _ended_sessions(call: Call, user_id: str) -> frozenset[str]:
-    """Find ended sessions that the user's actor still counts; looks only if it counts many."""
-    core = call.core
-    counted = await call.ask(USER, user_id, ReadSessions())
-    if len(counted) < MAX_SESSIONS // 2:
-        return frozenset()
-    used_since = core.clock() - core.session_ttl_ms - 2 * TOUCH_MS  # the stored time of a last use may lag behind
-    return frozenset(counted).difference(await core.store.fetch(credentials.ids_used_since(user_id, used_since)))
-
-
-async def log_off(call: Call) -> Answer:
-    """US_LogOff: end this session."""
-    user = call.user
-    if user.kind != "session":
-        raise NotPermitted("An API key has no session to end; revoke it with DELETE /api/api-keys/{id}.")
-
-    def ended_now(_: None) -> Answer:
-        call.logged_off()
-        return Answer()
-
-    return await call.carry_out(SESSION, user.credential_id, EndSession("logged off"), ended_now)
-
-
-async def list_sessions(call: Call) -> Answer:
-    """US_Sessions: the caller's live sessions, in order of creation."""
-    core, limit = call.core, page_limit(call)
-    # The stored time of a last use may be a minute old, so the session's actor decides.
-    used_since = core.clock() - core.session_ttl_ms - TOUCH_MS
-    found = await core.store.fetch(
-        credentials.of_user(call.user.user_id, cursor(call, str) or "", used_since, limit + 1)
-    )
-    records: list[Record] = []
-    for row in found[:limit]:
-        try:
-            session = await call.ask(SESSION, row.id, ReadSession())
-        except InvalidCredential:
-            continue
-        records.append(session_record(session, core.session_ttl_ms, row.id == call.user.credential_id))
-    return Answer(profile=records, next=next_cursor(call, found[limit - 1].id) if len(found) > limit else None)
-
-
-async def revoke(call: Call) -> Answer:
-    """US_Revoke: end one of the caller's sessions, or all others."""
-    which, user = call.vx.name or "", call.user
-    if which == "all":
-        return await call.carry_out(USER, user.user_id, RevokeSessions(user.credential_id), lambda _: Answer())
-    found = await call.core.store.fetch(credentials.by_id(which))
-    if not found or (found[0].user_id, found[0].kind) != (user.user_id, "session"):
-        raise NotFound("You have no such session; list yours with US_Sessions.")
-
-    def revoked(_: None) -> Answer:
-        if which == user.credential_id:
-            call.logged_off()
-        return Answer()
-
-    try:
-        return await call.carry_out(SESSION, which, EndSession(), revoked)
-    except InvalidCredential:
-        raise NotFound("That session has ended already.") from None
 
 
 async def read(call: Call) -> Answer:
@@ -245,7 +148,7 @@ COMMANDS = (
     Command(
         "US_LogOn",
         "Log on with name and password to get a session token. Needs no credential.",
-        log_on,
+        sessions.log_on,
         uses=("target.user", "vx.secret"),
         requires=("target.user", "vx.secret"),
         profile="session",
@@ -262,7 +165,7 @@ COMMANDS = (
     Command(
         "US_LogOff",
         "End this session.",
-        log_off,
+        sessions.log_off,
         errors=(2003,),
         example={},
         tool=ToolDescription(
@@ -276,7 +179,7 @@ COMMANDS = (
     Command(
         "US_Sessions",
         "List your sessions.",
-        list_sessions,
+        sessions.list_sessions,
         uses=PAGE,
         profile="session",
         mutates=False,
@@ -289,7 +192,7 @@ COMMANDS = (
     Command(
         "US_Revoke",
         "End one session by its id, or `all` others.",
-        revoke,
+        sessions.revoke,
         uses=("vx.name",),
         requires=("vx.name",),
         errors=(3000,),

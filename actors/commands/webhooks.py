@@ -1,5 +1,6 @@
-"""The commands of the webhook routes: endpoints, deliveries, recovery, tests."""
+"""The commands of the webhook routes: endpoints, deliveries, recovery, tests, mock events."""
 
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -7,7 +8,7 @@ from typing import Any
 
 from actors.calls.call import A, Call
 from actors.calls.paging import cursor_of, position_of
-from actors.errors import InvalidField
+from actors.errors import InvalidField, NotFound
 from actors.webhooks.event_types import EVENT_TYPES, FILTERS
 from actors.webhooks.messages import (
     WEBHOOKS,
@@ -29,8 +30,9 @@ from actors.webhooks.messages import (
 from actors.webhooks.outbox import check_size
 from actors.webhooks.records import delivery_record
 from actors.wire import Record
-from persistence import deliveries, delivery_log, endpoints
+from persistence import deliveries, delivery_log, endpoints, users
 from persistence.delivery_log import AttemptRow
+from persistence.store import Unit
 
 RECOVERABLE_MS = 14 * 86_400 * 1000
 """The age of the oldest deliveries that a recovery takes."""
@@ -167,6 +169,24 @@ async def send_test(call: Call, event_type: str, data: dict[str, Any], answer: C
         raise _unknown_type()
     check_size(event_type, data)
     return await call.carry_out(WEBHOOKS, call.user.user_id, SendTest(event_type, data), answer)
+
+
+async def emit_deployment(call: Call, user_id: str, deployment_id: str, action: str, data: dict[str, Any]) -> str:
+    """Emit a deployment event of a user without a deployment, and return the id of the event.
+
+    Raises:
+        InvalidField: the data is too large for an event.
+        NotFound: there is no such user.
+    """
+    core, kind = call.core, f"agent.deployment.{action}"
+    told = {"user_id": user_id, "deployment_id": deployment_id, "action": action, "agent": None, "data": data}
+    check_size(kind, told)
+    if not await core.store.fetch(users.by_id(user_id)):
+        raise NotFound("There is no user of this id; `user_id` is the `usr_` id that US_Read answers, not the name.")
+    event_id = str(uuid.uuid4())
+    await core.store.commit(Unit(core.outbox.emit(user_id, kind, told, event_id=event_id)))
+    core.directory.deliver((core.outbox.woken(user_id),))
+    return event_id
 
 
 async def _check_url(call: Call, url: str) -> None:

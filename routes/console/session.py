@@ -13,9 +13,10 @@ from sanic import Blueprint, HTTPResponse, Request
 from actors.calls.admission import authenticate
 from actors.calls.call import Call
 from actors.calls.request import Body, RequiredReference, RequiredSecret, checked
+from actors.commands import sessions
 from actors.commands.table import COMMANDS
 from actors.errors import NotPermitted, ServiceError, WrongMediaType
-from actors.sessions.messages import SESSION, Caller, EndSession, role_of
+from actors.sessions.messages import Caller, role_of
 from actors.wire import iso
 from routes.bus.bus import CommandBus
 from routes.bus.request import BusRequest
@@ -106,10 +107,7 @@ class ConsoleSession:
     async def _ended(self, request: Request, call: Call) -> Served:
         await received_body(request)
         await authenticate(call, credential_of(self._exchange.header_of(request)))
-        if call.user.kind != SESSION:
-            raise NotPermitted("An API key has no session to end; revoke it with DELETE /api/api-keys/{id}.")
-        ending = call.ask(SESSION, call.user.credential_id, EndSession("logged off"))
-        await self._exchange.work.shielded(ending)
+        await self._exchange.work.shielded(sessions.end_own(call))
         cookie = clear_cookie(secure=self._exchange.is_https(request))
         return 0, HTTPResponse(status=204, headers=_headers(call) | {"Set-Cookie": cookie})
 

@@ -1,16 +1,12 @@
 """Mock routes for development, which exist only if DEV_MOCKS_ENABLED is set."""
 
-import uuid
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from actors.calls.request import BlankIsMissing, Body, RequiredReference
-from actors.errors import NotFound
-from actors.webhooks.outbox import check_size
-from persistence import users
-from persistence.store import Unit
+from actors.commands.webhooks import emit_deployment
 from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.openapi.schemas import record, text
 
@@ -26,22 +22,8 @@ class MockDeployment(Body):
 
 async def mock_agent_deployment(request: RouteCall) -> RouteReply:
     """Emit a deployment event without a deployment."""
-    core, sent = request.call.core, request.body
-    kind = f"agent.deployment.{sent.action}"
-    told: dict[str, Any] = {
-        "user_id": sent.user_id,
-        "deployment_id": sent.deployment_id,
-        "action": sent.action,
-        "agent": None,
-        "data": sent.data or {},
-    }
-    check_size(kind, told)
-    if not await core.store.fetch(users.by_id(sent.user_id)):
-        raise NotFound("There is no user of this id; `user_id` is the `usr_` id that US_Read answers, not the name.")
-    event_id = str(uuid.uuid4())
-    writes = core.outbox.emit(sent.user_id, kind, told, event_id=event_id)
-    await core.store.commit(Unit(writes))
-    core.directory.deliver((core.outbox.woken(sent.user_id),))
+    sent = request.body
+    event_id = await emit_deployment(request.call, sent.user_id, sent.deployment_id, sent.action, sent.data or {})
     return RouteReply({"event_id": event_id}, HTTPStatus.ACCEPTED)
 
 

@@ -7,12 +7,12 @@ from typing import NamedTuple
 import orjson
 
 from actors.calls.call import Call
+from actors.commands.runs import forget_key
 from actors.commands.talk import KEY_MS, key_digest
 from actors.conversations.place import RunKey
 from actors.errors import ServiceError
 from actors.idempotency.once import fingerprint_of, require_key
-from persistence import run_keys
-from persistence.store import StoreUnavailable, Unit
+from persistence.store import StoreUnavailable
 from routes.http.exchange import Received
 
 REPEAT_MS = 600_000
@@ -64,8 +64,5 @@ async def forget_earlier(call: Call, received: Received, error: ServiceError, si
     known = repeatable(call, received)
     if known is None or not known.key.latest:
         return
-    key = known.key
-    store = call.core.store
     with suppress(StoreUnavailable):
-        if await store.fetch(run_keys.of_key(key.digest, since - REPEAT_MS)):
-            await store.commit(Unit((run_keys.forget(key.digest, since),)))
+        await forget_key(call, known.key, since, known.for_ms)

@@ -9,15 +9,14 @@ from actors.agents.runs_under_way import REMEMBERED_S
 from actors.calls.call import Call
 from actors.calls.conversation_targets import own_conversation
 from actors.commands.conversations import forked
-from actors.commands.runs import Run, read_run
+from actors.commands.runs import Run, forget_response, read_run
 from actors.commands.talk import Saying, Talked, remembered_outcome, repeated, talk
-from actors.conversations.ids import number_of, run_of
+from actors.conversations.ids import run_of
 from actors.engines.options import estimated_usage
 from actors.engines.turn import Reply
 from actors.errors import MessageKept, NotFound, ServiceError
 from actors.slices import sliced
 from persistence import deleted_responses, run_keys
-from persistence.store import FOREIGN_KEY, Unit
 from routes.gateway.route import RouteCall, RouteReply
 from routes.http.bodies import json_object, next_turn
 from routes.http.exchange import Received
@@ -85,9 +84,10 @@ async def delete_response(request: RouteCall) -> RouteReply:
     """Forget a response; its messages stay."""
     call, response_id = request.call, request.params["response_id"]
     run = await run_of_response(call, response_id, "response_id")
-    write = deleted_responses.insert(run.message.id, number_of(run.conversation) or 0)
-    gone = {FOREIGN_KEY: lambda: no_such_response(response_id)}
-    await call.core.store.commit(Unit((write,), constraint_errors=gone))
+    try:
+        await forget_response(call, run)
+    except NotFound:
+        raise no_such_response(response_id) from None
     return RouteReply({"id": response_id, "object": "response", "deleted": True})
 
 

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from actors.calls.call import Call
-from actors.commands.users import _ended_sessions
+from actors.commands.sessions import _ended_sessions
 from actors.core import Core
 from actors.errors import NotFound, StateConflict
 from actors.ids import new_id

@@ -40,6 +40,10 @@ KEPT_TO = {
     "sqlite3": ("persistence/",),
     "nats": ("actors/runtime/cluster/",),
 }
+
+UNIT = ("persistence.store", "Unit")
+"""A unit of changes, which routes leave to commands (docs/architecture.md)."""
+
 SQL = re.compile(
     r"\b(SELECT|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(TABLE|INDEX|TRIGGER)|PRAGMA|WHERE|JOIN"
     r"|UNION|HAVING|(ORDER|GROUP)\s+BY|ON\s+CONFLICT|BEGIN\s+IMMEDIATE|SAVEPOINT)\b"
@@ -112,6 +116,12 @@ def faults_in(file: Path, checkout: Path) -> Iterator[tuple[int, str]]:
                 yield node_line(node), f"imports {imported}"
             if imported in KEPT_TO and not place.startswith(KEPT_TO[imported]):
                 yield node_line(node), f"imports {imported}"
+        match node:
+            case ast.ImportFrom(module=module, names=names) if part == "routes":
+                if any((module, name.name) == UNIT for name in names):
+                    yield node.lineno, "imports Unit"
+            case _:
+                pass
     if part not in ("persistence", "config"):
         for text in texts_of(tree):
             if SQL.search(text.value):
@@ -290,6 +300,7 @@ def test_every_part_of_the_checkout_is_checked() -> None:
         ("actors/agents/actor.py", "from routes import bus", "imports routes"),
         ("actors/engines/recall.py", "def f():\n    import server", "imports server"),
         ("routes/bus/bus.py", "if TYPE_CHECKING:\n    from config.settings import Settings", "imports config"),
+        ("routes/bus/bus.py", "from persistence.store import Store, Unit", "imports Unit"),
         ("actors/core.py", "import config", "imports config"),
         ("config/settings.py", "from persistence import database", "imports persistence"),
         ("persistence/opening.py", "from config.settings import Settings", "imports config"),
