@@ -210,7 +210,7 @@ class AgentActor(DurableActor):
             *self._outbox.emit(agent.owner_id, *deployment_event("deleted", agent), at=now),
             reply=lambda: view,
             applied=self.retire,
-            refusals=AGENT_GONE,
+            constraint_errors=AGENT_GONE,
             notices=(gone, self._outbox.woken(agent.owner_id), *membership_notices(self.key, message.domain_ids)),
         )
 

@@ -102,7 +102,7 @@ class ChatStoring:
             writes.append(_failure(conversation, said, error, ended_at))
         elif chat.resumes is not None:
             writes.append(failed_runs.forget(said.id))
-        return self._host.commit(*writes, applied=conversation.unit_stored, refusals=_USER_GONE)
+        return self._host.commit(*writes, applied=conversation.unit_stored, constraint_errors=_USER_GONE)
 
     def reply(
         self,
@@ -123,7 +123,7 @@ class ChatStoring:
         sent = ChatSent(said, reply, id, conversation.name, outcome) if kept else ChatSent(said, reply, outcome=outcome)
         stood = None if conversation.copy_of or not conversation.stored else (id, conversation.last_seq)
         writes = conversation.add(messages, answers=None if reply.seq == said.seq + 1 else said.seq)
-        refusals = _USER_GONE
+        constraint_errors = _USER_GONE
         if not kept:
             writes += () if chat.receipt is None else chat.receipt.writes(sent)
         else:
@@ -137,7 +137,7 @@ class ChatStoring:
             if may_be_refused(reply, outcome, chat.memories):
                 conversation.loaded = False  # else other chats would build on a reply that the store refuses
                 run = run_of(said.id) if streamed or chat.resumes is not None else None
-                refusals = {**_USER_GONE, quotes.CENSORED: partial(_refused, run, conversation.name)}
+                constraint_errors = {**_USER_GONE, quotes.CENSORED: partial(_refused, run, conversation.name)}
 
                 def settled(answer: AsyncFuture[ChatSent]) -> None:
                     found = ConversationLoaded(conversation, (id, conversation.last_seq))
@@ -147,7 +147,7 @@ class ChatStoring:
                         conversation.last_seq -= len(messages)  # an erasure under way counts what was stored
                         if run is not None:
                             self._host.commit(
-                                _failure(conversation, said, answer.error, self._clock()), refusals=_USER_GONE
+                                _failure(conversation, said, answer.error, self._clock()), constraint_errors=_USER_GONE
                             )
                     self._host.tell_self(found)
 
@@ -161,7 +161,9 @@ class ChatStoring:
                 if chat.progress is not None:
                     chat.progress(sent.reply.content)
 
-        self._host.commit(*writes, reply=lambda: sent, applied=applied, resolves=chat.answer, refusals=refusals)
+        self._host.commit(
+            *writes, reply=lambda: sent, applied=applied, resolves=chat.answer, constraint_errors=constraint_errors
+        )
 
 
 def _refused(run: str | None, conversation: str) -> CensoredMeanwhile:

@@ -46,8 +46,8 @@ async def add(call: Call, task: TaskView, id: str | None, target: PushTarget, *,
     row = PushConfigRow(
         message_id, id, task.number, core.sealer.seal(packed, seal_purpose(message_id, id)), due, 0, now
     )
-    refusals = {ROWS: _too_many, FOREIGN_KEY: _gone}
-    await core.store.commit(Unit((push_configs.put(row, MAX_CONFIGS),), constraint_errors=refusals))
+    constraint_errors = {ROWS: _too_many, FOREIGN_KEY: _gone}
+    await core.store.commit(Unit((push_configs.put(row, MAX_CONFIGS),), constraint_errors=constraint_errors))
     core.pushing.wake()
     return row
 

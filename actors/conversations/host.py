@@ -57,7 +57,7 @@ class ChatHost(Protocol):
         reply: Callable[[], Any] | None = None,
         applied: Callable[[], None] | None = None,
         resolves: AsyncFuture[Any] | None = None,
-        refusals: ConstraintErrors | None = None,
+        constraint_errors: ConstraintErrors | None = None,
     ) -> AsyncFuture[Any]:
-        """Submit a unit that no constraint can refuse, except `refusals`."""
+        """Submit a unit that no constraint can refuse, except those of `constraint_errors`."""
         ...

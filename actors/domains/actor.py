@@ -197,12 +197,14 @@ class DomainActor(DurableActor):
             del self.memberships[message.agent_id]
             write = domains.delete_membership(self.key, message.agent_id)
             over = self._put_out(message, state)
-            return self.commit(write, row, reply=dict, applied=applied, notices=over, refusals=DOMAIN_GONE)
+            return self.commit(write, row, reply=dict, applied=applied, notices=over, constraint_errors=DOMAIN_GONE)
         self.memberships[message.agent_id] = member
         write = domains.put_membership(self.key, message.agent_id, after.value, member.since)
         joined = (Told(AGENT, message.agent_id, LinksGained(has_domains=True)),) if after is MEMBER else ()
         over = (*joined, *self._put_out(message, state))
-        stored = self.commit(write, row, reply=lambda: record, applied=applied, notices=over, refusals=MEMBER_GONE)
+        stored = self.commit(
+            write, row, reply=lambda: record, applied=applied, notices=over, constraint_errors=MEMBER_GONE
+        )
         return self.memberships.unless_gone(message.agent_id, stored)
 
     def _changed(self, record: Record) -> tuple[Write, Callable[[], None]]:
@@ -214,7 +216,7 @@ class DomainActor(DurableActor):
     @handles(RecordDeparture)
     def _record_departure(self, message: RecordDeparture) -> AsyncFuture[None]:
         row, applied = self._changed(membership_record(message.agent, NONE.value, self._clock(), founder=False))
-        return self.commit(row, applied=applied, refusals=DOMAIN_GONE)
+        return self.commit(row, applied=applied, constraint_errors=DOMAIN_GONE)
 
     def _put_out(self, message: MoveMember, before: Membership) -> tuple[Notice, ...]:
         """Make the notice that ends the streams of a user who has lost its last member, after the event of that."""
@@ -255,7 +257,7 @@ class DomainActor(DurableActor):
             raise name_taken()
         zone = ZoneRow(new_id("zon", near=self.key), message.name, self._clock())
         self.zones[zone.id] = Zone(zone, self.store)
-        return self.commit(domains.insert_zone(self.key, zone), reply=lambda: zone, refusals=DOMAIN_GONE)
+        return self.commit(domains.insert_zone(self.key, zone), reply=lambda: zone, constraint_errors=DOMAIN_GONE)
 
     @handles(DestroyZone)
     def _destroy_zone(self, message: DestroyZone) -> AsyncFuture[None]:

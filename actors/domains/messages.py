@@ -210,4 +210,4 @@ class AgentGone(Gone):
 
 
 MEMBER_GONE = {**DOMAIN_GONE, ROWS: lambda: AgentGone(no_such_agent().note)}
-"""The refusals of a unit with a membership."""
+"""The constraint errors of a unit with a membership."""

@@ -58,8 +58,8 @@ class ZoneStoring:
                     self._streams.publish(host.key, event(number, zone_id, "message", record))
             zone.archive.tend()
 
-        refusals = _MAY_BE_REFUSED if may_be_refused else DOMAIN_GONE
-        stored = host.commit(*writes, *beside, reply=lambda: said, applied=applied, refusals=refusals)
+        constraint_errors = _MAY_BE_REFUSED if may_be_refused else DOMAIN_GONE
+        stored = host.commit(*writes, *beside, reply=lambda: said, applied=applied, constraint_errors=constraint_errors)
         if may_be_refused:
             zone.storing = True
             stored.then(lambda done: self._settled(zone, row, done.error))

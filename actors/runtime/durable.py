@@ -53,7 +53,7 @@ class DurableActor(Actor):
         awaited: bool = True,
         resolves: AsyncFuture[Any] | None = None,
         notices: Sequence[Notice] = (),
-        refusals: ConstraintErrors | None = None,
+        constraint_errors: ConstraintErrors | None = None,
     ) -> AsyncFuture[Any]:
         """Submit a unit that no constraint can refuse; the future resolves to the reply when the unit is durable.
 
@@ -67,8 +67,8 @@ class DurableActor(Actor):
             resolves: the future of the answer, if a caller has it already; only this unit resolves it from now on.
             notices: the unit's effects on other actors, delivered after the commit and before the answer, on whatever
                 node they are.
-            refusals: rare exceptions: constraints whose refusal harms nobody else, with their errors, `RefusedAlone`.
-                The actor goes on, with `on_refused` unless the error is `undone`.
+            constraint_errors: rare exceptions: constraints whose refusal harms nobody else, with their errors,
+                `RefusedAlone`. The actor goes on, with `on_refused` unless the error is `undone`.
         """
         receipt: Receipt | None = self.take_receipt()
         answer = None if reply is None else reply()
@@ -78,10 +78,10 @@ class DurableActor(Actor):
         assert not outcome.done()  # else later answers would not wait for this unit
         if awaited:
             self._unsettled = outcome
-        if refusals is None:
+        if constraint_errors is None:
             self._submit(Unit(writes, (self.incarnation,)), outcome, applied, None, answer, notices)
         else:
-            unit = Unit(writes, (self.incarnation,), refusals, rarely_refused=True)
+            unit = Unit(writes, (self.incarnation,), constraint_errors, rarely_refused=True)
             self._submit(unit, outcome, applied, None, answer, notices)
         return outcome
 

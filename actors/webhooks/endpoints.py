@@ -144,7 +144,7 @@ class WebhooksActor(DurableActor):
             *self._event_of("updated", after, now),
             reply=lambda: endpoint_record(after) | ({} if secret is None else {"secret": secret}),
             notices=self._changed(after.number),
-            refusals=ENDPOINT_GONE,
+            constraint_errors=ENDPOINT_GONE,
         )
 
     @handles(DeleteEndpoint)
@@ -161,7 +161,7 @@ class WebhooksActor(DurableActor):
             censoring.DUE,
             *self._outbox.emit(self.key, "webhook.endpoint.deleted", data, at=now),
             notices=self._changed(endpoint.number),
-            refusals=ENDPOINT_GONE,
+            constraint_errors=ENDPOINT_GONE,
         )
 
     @handles(RetryDelivery)

@@ -101,9 +101,9 @@ async def test_a_message_can_t_quote_what_was_censored_meanwhile(store: Store):
     await keep(store, 1, "moon", "384,400 km")
     said = conversations.append(7, 1, "msg_1", "agent", "scout", "384,400 km", None, 0)
     await store.commit(Unit(censoring.censor("bnk_1", Choice(name="moon"), 1)))
-    refusals = {quotes.CENSORED: censored_meanwhile}
+    constraint_errors = {quotes.CENSORED: censored_meanwhile}
     with pytest.raises(CensoredMeanwhile):
-        await store.commit(Unit((said, quotes.quote(1, 7, 1, 0)), (), refusals))
+        await store.commit(Unit((said, quotes.quote(1, 7, 1, 0)), (), constraint_errors))
     assert await rows(store, "SELECT * FROM messages") == []
 
 
@@ -113,10 +113,10 @@ async def test_a_message_can_t_repeat_what_was_censored_meanwhile(store: Store):
     await store.commit(Unit((said, quotes.quote(1, 7, 1, 0, whole=True))))
     await store.commit(Unit(censoring.censor("bnk_1", Choice(name="moon"), 10)))
     again = conversations.append(7, 2, "msg_2", "agent", "scout", "384,400 km", None, 0)
-    refusals = {quotes.CENSORED: censored_meanwhile}
+    constraint_errors = {quotes.CENSORED: censored_meanwhile}
     with pytest.raises(CensoredMeanwhile):
-        await store.commit(Unit((again, quotes.echo(7, [1], 2, 10)), (), refusals))
-    await store.commit(Unit((again, quotes.echo(7, [1], 2, 11)), (), refusals))
+        await store.commit(Unit((again, quotes.echo(7, [1], 2, 10)), (), constraint_errors))
+    await store.commit(Unit((again, quotes.echo(7, [1], 2, 11)), (), constraint_errors))
 
 
 async def test_a_message_in_a_zone_can_t_quote_or_repeat_what_was_censored_meanwhile(store: Store):
@@ -127,10 +127,10 @@ async def test_a_message_in_a_zone_can_t_quote_or_repeat_what_was_censored_meanw
     quoting = quotes.quote_in_zone(1, "zon_1", 1, 0, whole=True)
     await store.commit(Unit((domains.insert(domain), lobby, said, quoting)))
     await store.commit(Unit(censoring.censor("bnk_1", Choice(name="moon"), 10)))
-    refusals = {quotes.CENSORED_IN_ZONE: censored_meanwhile}
+    constraint_errors = {quotes.CENSORED_IN_ZONE: censored_meanwhile}
     for note in (quotes.quote_in_zone(1, "zon_1", 2, 0), quotes.echo_in_zone("zon_1", [1], 2, 10)):
         with pytest.raises(CensoredMeanwhile):
-            await store.commit(Unit((note,), (), refusals))
+            await store.commit(Unit((note,), (), constraint_errors))
 
 
 async def test_a_message_may_quote_what_was_removed_meanwhile(store: Store):
