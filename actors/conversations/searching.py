@@ -17,7 +17,7 @@ from actors.engines.relevance import question_in
 from actors.retrieval import stored
 from actors.retrieval.question import Question
 from actors.retrieval.scan import Scan
-from actors.retrieval.stored import MAX_LOOKED_UP, Elsewhere
+from actors.retrieval.stored import MAX_LOOKED_UP, OtherTexts
 from actors.slices import Steps, sliced
 from actors.text.answer_kinds import is_kind
 from persistence import conversation_search, search_index
@@ -89,7 +89,7 @@ async def search(
     stretches = _stretches(searched)
     scan, places = await _scanned(store, stretches)
     indexes = _indexes(searched, stretches)
-    scanned = Elsewhere(len(scan), scan.frequencies(_looked_up(question)))
+    scanned = OtherTexts(len(scan), scan.frequencies(_looked_up(question)))
     found, elsewhere = await store.read(_in_indexes(indexes, question, limit, scanned, beside=message.asks))
     for score, number in await sliced(scan.searching(question, limit, elsewhere, beside=message.asks)):
         found[places[number]] = score
@@ -101,8 +101,8 @@ async def search(
 
 
 def _in_indexes(
-    indexes: Sequence[tuple[int, Collection]], question: Question, limit: int, scanned: Elsewhere, *, beside: bool
-) -> Reads[tuple[dict[_Place, float], Elsewhere]]:
+    indexes: Sequence[tuple[int, Collection]], question: Question, limit: int, scanned: OtherTexts, *, beside: bool
+) -> Reads[tuple[dict[_Place, float], OtherTexts]]:
     """Find indexed messages and their scores; also return the frequencies of the terms in all of these indexes."""
     asked = _looked_up(question)
     having: list[dict[str, int]] = []
@@ -114,10 +114,10 @@ def _in_indexes(
     found: dict[_Place, float] = {}
     for (number, collection), counts in zip(indexes, having, strict=True):
         others = {term: in_all[term] - counts.get(term, 0) + scanned.frequencies.get(term, 0) for term in asked}
-        elsewhere = Elsewhere(texts - collection.texts + scanned.texts, others)
+        elsewhere = OtherTexts(texts - collection.texts + scanned.texts, others)
         for hit in (yield from stored.search(collection, question, limit, elsewhere, beside=beside)):
             found[number, hit.document] = hit.score
-    return found, Elsewhere(texts, in_all)
+    return found, OtherTexts(texts, in_all)
 
 
 def _looked_up(question: Question) -> list[str]:

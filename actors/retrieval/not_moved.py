@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from actors.retrieval.index import MAX_POSTINGS
 from actors.retrieval.question import Question
 from actors.retrieval.ranking import K1, B, rarity
-from actors.retrieval.stored import CANDIDATES, MAX_LOOKED_UP, MAX_TERMS, Elsewhere, Hit, search
+from actors.retrieval.stored import CANDIDATES, MAX_LOOKED_UP, MAX_TERMS, Hit, OtherTexts, search
 from actors.slices import Steps, sliced
 from actors.text import tokenizer
 from persistence import memories_not_moved, search_index
@@ -50,7 +50,7 @@ async def search_both(
     before = {term: max((here.get(token, 0) for token in forms if term in forms[token]), default=0) for term in asked}
     also = {token: max((moved.get(term, 0) for term in forms[token]), default=0) for token in tokens}
     scores = await _search_not_moved(store, bank, tokens, here, also)
-    moved_hits = await store.read(search(collection, Question(asked), limit, Elsewhere(left, before), beside=False))
+    moved_hits = await store.read(search(collection, Question(asked), limit, OtherTexts(left, before), beside=False))
     hits = {hit.document: hit for hit in moved_hits}
     for position, score in scores.items():
         hits.setdefault(position, Hit(position, score))

@@ -6,7 +6,7 @@ from heapq import nlargest
 from actors.retrieval.found import LONGER_BY, MAX_RELATIVES, RELATIVE, beginning
 from actors.retrieval.question import Question
 from actors.retrieval.ranking import IN_CONTEXT, K1, B, Gains, Matched, factors, in_context, rarity
-from actors.retrieval.stored import MAX_LOOKED_UP, MAX_TERMS, Elsewhere
+from actors.retrieval.stored import MAX_LOOKED_UP, MAX_TERMS, OtherTexts
 from actors.slices import Steps
 from actors.text import tokenizer
 from actors.text.answer_kinds import ASKED, ASKS
@@ -18,7 +18,7 @@ class Scan:
     >>> scan = Scan()
     >>> scan.add(["dog", "name", "rex"])
     >>> scan.add(["train", "leav"], strength=0.5)
-    >>> [number for _, number in whole(scan.searching(Question(["dog"]), 5, Elsewhere()))]
+    >>> [number for _, number in whole(scan.searching(Question(["dog"]), 5, OtherTexts()))]
     [0]
     """
 
@@ -59,7 +59,7 @@ class Scan:
         return {term: len(having) for term in terms if (having := self._postings.get(term))}
 
     def searching(
-        self, question: Question, limit: int, elsewhere: Elsewhere, *, beside: bool = True
+        self, question: Question, limit: int, elsewhere: OtherTexts, *, beside: bool = True
     ) -> Steps[list[tuple[float, int]]]:
         """Return the scores and numbers of the texts that match a question best, in their context.
 

@@ -51,14 +51,14 @@ class Hit(NamedTuple):
     score: float
 
 
-class Elsewhere(NamedTuple):
-    """Texts of the same collection that are not in its index yet: their number, and how many of them have each term."""
+class OtherTexts(NamedTuple):
+    """Texts that count in the frequencies beside those of an index: their number, and how many have each term."""
 
     texts: int = 0
     frequencies: Mapping[str, int] = MappingProxyType({})
 
 
-_NOTHING = Elsewhere()
+_NOTHING = OtherTexts()
 
 
 class _Term(Struct, frozen=True):
@@ -174,7 +174,7 @@ def _by_asked(gains: Mapping[int, float], asked: Mapping[int, str]) -> Gains:
 
 
 def search(
-    collection: Collection, question: Question, limit: int, elsewhere: Elsewhere = _NOTHING, *, beside: bool = True
+    collection: Collection, question: Question, limit: int, elsewhere: OtherTexts = _NOTHING, *, beside: bool = True
 ) -> Reads[list[Hit]]:
     """Find the texts of a collection that match a question best, in their context, best first.
 

@@ -3,13 +3,13 @@
 from actors.commands.runs import RunPiece, follow_run
 from actors.commands.tasks import TaskView
 from routes.a2a import tasks
-from routes.a2a.asked import STREAMED, Asked
 from routes.a2a.errors import UnsupportedOperation
+from routes.a2a.operation_request import STREAMED, OperationRequest
 from routes.a2a.requests import task_asked
 from routes.http.event_stream import STILL_HERE
 
 
-async def subscribe_to_task(asked: Asked) -> object:
+async def subscribe_to_task(asked: OperationRequest) -> object:
     """Stream a task that is under way: as it is now, then its changes."""
     view = await asked.task(task_asked(asked.params).id)
     if view.ended:
@@ -18,7 +18,7 @@ async def subscribe_to_task(asked: Asked) -> object:
     return STREAMED
 
 
-async def follow(asked: Asked, view: TaskView, history_length: int | None = None) -> None:
+async def follow(asked: OperationRequest, view: TaskView, history_length: int | None = None) -> None:
     """Stream a task from its beginning to its end."""
     asked.send({"task": tasks.task(view, history_length)})
     pieces = 0

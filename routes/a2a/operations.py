@@ -14,10 +14,10 @@ from actors.errors import NotFound
 from actors.webhooks.push import STATE_NAMES, PushTarget
 from persistence.push_configs import PushConfigRow
 from routes.a2a import tasks
-from routes.a2a.asked import Asked
 from routes.a2a.cards import card_of
 from routes.a2a.errors import InvalidParams, TaskNotCancelable, TaskNotFound
 from routes.a2a.following import subscribe_to_task
+from routes.a2a.operation_request import OperationRequest
 from routes.a2a.reading import needed_text
 from routes.a2a.requests import config_asked, configs_asked, push_config, task_asked, tasks_asked
 from routes.a2a.sending import send_message, send_streaming_message
@@ -25,13 +25,13 @@ from routes.a2a.sending import send_message, send_streaming_message
 _STATES = {name: state for state, name in STATE_NAMES.items()}
 
 
-async def get_task(asked: Asked) -> dict[str, Any]:
+async def get_task(asked: OperationRequest) -> dict[str, Any]:
     """Return a task as it is now."""
     wanted = task_asked(asked.params)
     return tasks.task(await asked.task(wanted.id), wanted.history_length)
 
 
-async def list_tasks(asked: Asked) -> dict[str, Any]:
+async def list_tasks(asked: OperationRequest) -> dict[str, Any]:
     """Return a page of the caller's tasks with the agent, the last changed first."""
     wanted = tasks_asked(asked.params)
     before = _place_of(wanted.page_token)
@@ -58,7 +58,7 @@ async def list_tasks(asked: Asked) -> dict[str, Any]:
     }
 
 
-async def cancel_task(asked: Asked) -> dict[str, Any]:
+async def cancel_task(asked: OperationRequest) -> dict[str, Any]:
     """End a task with what the agent has said so far, and return it."""
     wanted = task_asked(asked.params)
     before = await asked.task(wanted.id)
@@ -71,7 +71,7 @@ async def cancel_task(asked: Asked) -> dict[str, Any]:
     return tasks.task(after)
 
 
-async def create_config(asked: Asked) -> dict[str, Any]:
+async def create_config(asked: OperationRequest) -> dict[str, Any]:
     """Add a push notification config to a task, or replace the one of its id."""
     task_id = needed_text(asked.params, "taskId")
     wanted = push_config(asked.params)
@@ -81,7 +81,7 @@ async def create_config(asked: Asked) -> dict[str, Any]:
     return _config(asked, task_id, await push_configs.add(asked.call, view, wanted.id, target, tell=False))
 
 
-async def get_config(asked: Asked) -> dict[str, Any]:
+async def get_config(asked: OperationRequest) -> dict[str, Any]:
     """Return a push notification config of a task."""
     wanted = config_asked(asked.params)
     view = await asked.task(wanted.task_id)
@@ -91,7 +91,7 @@ async def get_config(asked: Asked) -> dict[str, Any]:
         raise TaskNotFound(error.note) from None
 
 
-async def list_configs(asked: Asked) -> dict[str, Any]:
+async def list_configs(asked: OperationRequest) -> dict[str, Any]:
     """Return a page of a task's push notification configs."""
     wanted = configs_asked(asked.params)
     view = await asked.task(wanted.task_id)
@@ -101,19 +101,19 @@ async def list_configs(asked: Asked) -> dict[str, Any]:
     return {"configs": [_config(asked, view.id, row) for row in shown], "nextPageToken": more}
 
 
-async def delete_config(asked: Asked) -> dict[str, Any]:
+async def delete_config(asked: OperationRequest) -> dict[str, Any]:
     """Remove a push notification config of a task, if it is there."""
     wanted = config_asked(asked.params)
     await push_configs.remove(asked.call, await asked.task(wanted.task_id), wanted.id)
     return {}
 
 
-async def get_extended_card(asked: Asked) -> dict[str, Any]:
+async def get_extended_card(asked: OperationRequest) -> dict[str, Any]:
     """Return the agent's card with what only callers with a credential see."""
     return card_of(asked.agent, asked.request.base_url, extended=True)
 
 
-def _config(asked: Asked, task_id: str, row: PushConfigRow) -> dict[str, Any]:
+def _config(asked: OperationRequest, task_id: str, row: PushConfigRow) -> dict[str, Any]:
     """Return a TaskPushNotificationConfig; its credentials are not shown again."""
     target = push_configs.target_of(asked.call, row)
     shown: dict[str, Any] = {"id": row.id, "taskId": task_id, "url": target.url}
@@ -143,7 +143,7 @@ def _place_of(token: str | None) -> tuple[int, str] | None:
 class Operation(NamedTuple):
     """An operation: what carries it out, whether it changes anything, and the service as which it counts for scopes."""
 
-    run: Callable[[Asked], Coroutine[Any, Any, Any]]
+    run: Callable[[OperationRequest], Coroutine[Any, Any, Any]]
     mutates: bool = False
     counts_as: str = "AP_Chat"
 

@@ -5,9 +5,9 @@ from typing import Any, cast
 
 from actors.calls.targets import agent_named
 from actors.errors import MalformedBody, WrongMediaType
-from routes.a2a.asked import STREAMED, Asked
 from routes.a2a.card_routes import TAG
 from routes.a2a.doors import A2A_JSON, ERROR, HTTP_JSON, RPC_REFUSAL, answered, event
+from routes.a2a.operation_request import STREAMED, OperationRequest
 from routes.a2a.operations import OPERATIONS
 from routes.a2a.reading import Members
 from routes.a2a.requests import DEFAULT_PAGE, MAX_PAGE, STATES, require_version
@@ -100,7 +100,7 @@ def _serving(name: str) -> Callable[[RouteCall], Coroutine[Any, Any, RouteReply]
         params = _params_of(received, request.params)
         require_version(version_of(received))
         agent = (await agent_named(request.call, request.params["agent"])).row
-        result = await operation.run(Asked(request, agent, params, event))
+        result = await operation.run(OperationRequest(request, agent, params, event))
         return RouteReply() if result is STREAMED else answered(received, result)
 
     return serve

@@ -6,9 +6,9 @@ from typing import Any
 from actors.calls.admission import require_service_in_scope
 from actors.calls.targets import agent_named
 from routes.a2a import jsonrpc
-from routes.a2a.asked import STREAMED, Asked
 from routes.a2a.card_routes import TAG
 from routes.a2a.doors import JSON_RPC, RPC_ERROR, event
+from routes.a2a.operation_request import STREAMED, OperationRequest
 from routes.a2a.operations import METHODS, OPERATIONS
 from routes.a2a.requests import VERSION, require_version
 from routes.gateway.route import Route, RouteCall, RouteReply
@@ -73,7 +73,7 @@ async def call_agent(request: RouteCall) -> RouteReply:
         if request.stream is not None:
             request.stream.goes_on = False
     agent = (await agent_named(request.call, request.params["agent"])).row
-    result = await operation.run(Asked(request, agent, params, partial(_event, sent.id)))
+    result = await operation.run(OperationRequest(request, agent, params, partial(_event, sent.id)))
     return RouteReply() if result is STREAMED else RouteReply(jsonrpc.result(sent.id, result))
 
 

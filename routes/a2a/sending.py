@@ -21,13 +21,13 @@ from actors.errors import NotFound, ServiceError
 from actors.slices import sliced
 from actors.webhooks.push import PushTarget
 from routes.a2a import tasks
-from routes.a2a.asked import STREAMED, Asked
 from routes.a2a.errors import InvalidParams, TaskNotFound, UnsupportedOperation
 from routes.a2a.following import follow
+from routes.a2a.operation_request import STREAMED, OperationRequest
 from routes.a2a.requests import MessageSent, message_sent
 
 
-async def send_message(asked: Asked) -> dict[str, Any]:
+async def send_message(asked: OperationRequest) -> dict[str, Any]:
     """Begin a task and return it: once it has ended, or at once if the client wants that."""
     sent = await _accepted(asked)
     sending = Sending(asked, sent)
@@ -38,7 +38,7 @@ async def send_message(asked: Asked) -> dict[str, Any]:
     return {"task": tasks.task(await sending.run(), sent.history_length)}
 
 
-async def send_streaming_message(asked: Asked) -> object:
+async def send_streaming_message(asked: OperationRequest) -> object:
     """Begin a task and stream it until it has ended."""
     sent = await _accepted(asked)
     sending = Sending(asked, sent, streams=True)
@@ -50,7 +50,7 @@ async def send_streaming_message(asked: Asked) -> object:
     return STREAMED
 
 
-async def _accepted(asked: Asked) -> MessageSent:
+async def _accepted(asked: OperationRequest) -> MessageSent:
     """Read the request, and check what it names.
 
     Raises:
@@ -72,7 +72,7 @@ async def _accepted(asked: Asked) -> MessageSent:
     return sent
 
 
-async def _is_context(asked: Asked, context: str, task: TaskView) -> bool:
+async def _is_context(asked: OperationRequest, context: str, task: TaskView) -> bool:
     if context == task.context:
         return True
     named = await numbered_context(asked.call, asked.agent.id, context)
@@ -82,7 +82,7 @@ async def _is_context(asked: Asked, context: str, task: TaskView) -> bool:
 class Sending:
     """One message on its way to the agent."""
 
-    def __init__(self, asked: Asked, sent: MessageSent, *, streams: bool = False) -> None:
+    def __init__(self, asked: OperationRequest, sent: MessageSent, *, streams: bool = False) -> None:
         self._asked = asked
         self._sent = sent
         self._streams = streams

@@ -26,7 +26,7 @@ from routes.openapi.headers import OF_CHATS
 from routes.openapi.schemas import Schema, array, nullable, ref, text
 
 if TYPE_CHECKING:
-    from routes.ag_ui.asked import Asked
+    from routes.ag_ui.run_request import RunRequest
 
 
 def _refusal(error: ServiceError, _: bytes) -> Refusal:
@@ -42,15 +42,15 @@ def _stream_error(error: ServiceError, _: bytes) -> bytes:
 DOOR = Door(_refusal, _stream_error, ref("Error"), GO_ON, prefix="/ag-ui")
 
 
-async def parse(received: Received) -> "Asked":
+async def parse(received: Received) -> "RunRequest":
     """Read the body, a RunAgentInput.
 
     Raises:
         ServiceError: it is not one that the gateway takes.
     """
-    if "routes.ag_ui.asked" not in sys.modules:
-        await asyncio.to_thread(importlib.import_module, "routes.ag_ui.asked")
-    from routes.ag_ui.asked import reading  # noqa: PLC0415 - see above
+    if "routes.ag_ui.run_request" not in sys.modules:
+        await asyncio.to_thread(importlib.import_module, "routes.ag_ui.run_request")
+    from routes.ag_ui.run_request import reading  # noqa: PLC0415 - see above
 
     return await sliced(reading(received))
 

@@ -20,7 +20,7 @@ from actors.commands.talk import Talked
 from actors.conversations.conversation import RunBegun
 from actors.conversations.ids import reply_of
 from actors.errors import MessageKept, ServiceError
-from routes.ag_ui.asked import Asked
+from routes.ag_ui.run_request import RunRequest
 from routes.ag_ui.threads import GO_ON
 from routes.doors.answer_stream import AnswerStream
 
@@ -28,7 +28,7 @@ from routes.doors.answer_stream import AnswerStream
 class RunEvents:
     """Writes the events of one run, from RUN_STARTED to RUN_FINISHED; the frame writes RUN_ERROR."""
 
-    def __init__(self, stream: AnswerStream, asked: Asked) -> None:
+    def __init__(self, stream: AnswerStream, asked: RunRequest) -> None:
         self._stream = stream
         self._asked = asked
         self._reply_id = ""

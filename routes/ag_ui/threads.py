@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     from actors.commands.runs import Run
     from actors.engines.message import Utterance
     from persistence.agents import AgentRow
-    from routes.ag_ui.asked import Asked
+    from routes.ag_ui.run_request import RunRequest
 
 
 GO_ON = "Your message is kept; run it again with the same threadId and runId to go on with it."
 """How to go on with a message on which the engine failed."""
 
 
-def name_of(call: Call, agent: AgentRow, asked: Asked, message_id: str) -> str:
+def name_of(call: Call, agent: AgentRow, asked: RunRequest, message_id: str) -> str:
     """Return the name by which a message is found from its client's own id, as long as it is stored."""
     return key_digest(call.user.user_id, "ag-ui message", agent.id, asked.thread_id, message_id)
 
 
 @asynccontextmanager
-async def turn_to_say(call: Call, asked: Asked, name: str) -> AsyncGenerator[Callable[[], None]]:
+async def turn_to_say(call: Call, asked: RunRequest, name: str) -> AsyncGenerator[Callable[[], None]]:
     """Wait until no other run is about to store the message of a name; the block calls what it gets once it has.
 
     So of several runs with one message each finds it stored by the one before, as if they came one after another.
@@ -65,7 +65,7 @@ async def turn_to_say(call: Call, asked: Asked, name: str) -> AsyncGenerator[Cal
 
 
 @asynccontextmanager
-async def saying_of(call: Call, agent: AgentRow, asked: Asked, name: str) -> AsyncGenerator[Saying]:
+async def saying_of(call: Call, agent: AgentRow, asked: RunRequest, name: str) -> AsyncGenerator[Saying]:
     """Make what is said for a run, and where: in the thread's conversation, a fork of it, or a new one.
 
     A message that is stored already begins a fork before it, to which the thread is bound then, unless this is its own
@@ -104,7 +104,7 @@ async def saying_of(call: Call, agent: AgentRow, asked: Asked, name: str) -> Asy
     yield structs.replace(saying, conversation=thread)
 
 
-def _earlier_names(call: Call, agent: AgentRow, asked: Asked) -> tuple[str, ...]:
+def _earlier_names(call: Call, agent: AgentRow, asked: RunRequest) -> tuple[str, ...]:
     """Name the messages that a new thread begins with, so that each of the user's is found when it is edited."""
     ids, left_out = asked.earlier_ids, max(len(asked.earlier_ids) - IMPORTED, 0)
     return ("",) * left_out + tuple([id and name_of(call, agent, asked, id) for id in ids[left_out:]])

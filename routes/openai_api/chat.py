@@ -7,12 +7,12 @@ from routes.http.exchange import Received
 from routes.openai_api.completions import Chunks, completion
 from routes.openai_api.models import agent_id_of
 from routes.openai_api.repeats import CONVERSATION_ID
-from routes.openai_api.request import Asked, read_chat
+from routes.openai_api.request import CheckedRequest, read_chat
 from routes.openai_api.saying import answered_by, headers_of, require_possible, said_to, saying_of
 from routes.openai_api.streaming import StreamedAnswer
 
 
-async def parse_chat(received: Received) -> Asked:
+async def parse_chat(received: Received) -> CheckedRequest:
     """Check the body of a chat completion.
 
     Raises:

@@ -12,7 +12,7 @@ from persistence.agents import AgentRow
 from persistence.users import name_key
 from routes.gateway.route import RouteCall, RouteReply
 from routes.openai_api.refusals import no_such_model
-from routes.openai_api.request import ONCE, Asked, agent_of
+from routes.openai_api.request import ONCE, CheckedRequest, agent_of
 
 _PAGE = 200
 
@@ -36,7 +36,7 @@ async def retrieve_model(request: RouteCall) -> RouteReply:
     return RouteReply(_model(row, row.name + (ONCE if name.endswith(ONCE) else "")))
 
 
-async def agent_id_of(call: Call, asked: Asked) -> str:
+async def agent_id_of(call: Call, asked: CheckedRequest) -> str:
     """Find the agent that a request is for.
 
     Raises:

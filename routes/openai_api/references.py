@@ -8,14 +8,14 @@ from actors.conversations.place import Earlier
 from persistence import conversations
 from routes.openai_api.dialogue import CALL
 from routes.openai_api.refusals import TOO_LONG, BadRequest, no_such_item
-from routes.openai_api.request import Asked
+from routes.openai_api.request import CheckedRequest
 
 MAX_REFERENCES = 1_000
 MAX_REFERENCED = 1_000_000
 """The most messages that a request may name by their ids, and their characters: about as many as a body may hold."""
 
 
-async def with_referenced(call: Call, asked: Asked) -> Asked:
+async def with_referenced(call: Call, asked: CheckedRequest) -> CheckedRequest:
     """Return a request with the texts of the messages that it names by their ids.
 
     Raises:

@@ -31,7 +31,7 @@ _FEW = frozenset(("model", "messages", "metadata", "store"))
 """The members of a chat completion's request that has no options."""
 
 
-class Asked(Struct, frozen=True):
+class CheckedRequest(Struct, frozen=True):
     """A checked request.
 
     Args:
@@ -68,7 +68,7 @@ class Asked(Struct, frozen=True):
     silent: int = 0
 
 
-def read_chat(sent: Mapping[str, Any], header: str | None) -> Steps[Asked]:
+def read_chat(sent: Mapping[str, Any], header: str | None) -> Steps[CheckedRequest]:
     """Check the body of a chat completion.
 
     Args:
@@ -84,7 +84,7 @@ def read_chat(sent: Mapping[str, Any], header: str | None) -> Steps[Asked]:
     metadata, once = metadata_of(body), _is_once(body, model)
     named, param = _by_metadata_or_header(model, metadata, header)
     _require_stored(once, named, param)
-    asked = Asked(
+    asked = CheckedRequest(
         model,
         agent_of(model),
         once,
@@ -99,7 +99,7 @@ def read_chat(sent: Mapping[str, Any], header: str | None) -> Steps[Asked]:
     return asked if _FEW.issuperset(sent) else _with_options(asked, body)
 
 
-def _with_options(asked: Asked, body: Members) -> Asked:
+def _with_options(asked: CheckedRequest, body: Members) -> CheckedRequest:
     """Add the options of a chat completion.
 
     Raises:
@@ -120,7 +120,7 @@ def _with_options(asked: Asked, body: Members) -> Asked:
     )
 
 
-def read_response(sent: Mapping[str, Any], header: str | None) -> Steps[Asked]:
+def read_response(sent: Mapping[str, Any], header: str | None) -> Steps[CheckedRequest]:
     """Check the body of a response; see `read_chat`.
 
     Raises:
@@ -149,7 +149,7 @@ def read_response(sent: Mapping[str, Any], header: str | None) -> Steps[Asked]:
         named, param = _by_metadata_or_header(model, metadata, header)
     _require_stored(once, named, param)
     limit, text_format = token_limit(body, "max_output_tokens"), _response_format(body)
-    return Asked(
+    return CheckedRequest(
         model,
         agent_of(model),
         once,

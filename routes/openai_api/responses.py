@@ -26,13 +26,13 @@ from routes.openai_api.models import agent_id_of
 from routes.openai_api.references import with_referenced
 from routes.openai_api.refusals import BadRequest, no_such_response, of_another_model, unsupported
 from routes.openai_api.repeats import CONVERSATION_ID
-from routes.openai_api.request import Asked, read_response
+from routes.openai_api.request import CheckedRequest, read_response
 from routes.openai_api.response_object import Events, Json, completed_response, failed_response, response_object
 from routes.openai_api.saying import answered_by, headers_of, require_possible, said_to, saying_of
 from routes.openai_api.streaming import StreamedAnswer
 
 
-async def parse_response(received: Received) -> Asked:
+async def parse_response(received: Received) -> CheckedRequest:
     """Check the body of a response.
 
     Raises:
@@ -118,7 +118,7 @@ async def _unless_deleted(call: Call, saying: Saying) -> Saying:
     return saying
 
 
-async def _talked(call: Call, agent_id: str, asked: Asked, saying: Saying) -> Talked:
+async def _talked(call: Call, agent_id: str, asked: CheckedRequest, saying: Saying) -> Talked:
     """Say something after a previous response, if one is named; in a fork if that is not its conversation's last.
 
     Raises:

@@ -10,10 +10,10 @@ from routes.http.answers import REPLAYED
 from routes.openai_api.answers import Answered, Heading, unique_part
 from routes.openai_api.refusals import Unknown, unsupported
 from routes.openai_api.repeats import repeatable
-from routes.openai_api.request import Asked
+from routes.openai_api.request import CheckedRequest
 
 
-def require_possible(call: Call, asked: Asked, param: str) -> None:
+def require_possible(call: Call, asked: CheckedRequest, param: str) -> None:
     """Refuse a format that the engine can't keep to; `param` is the path of the member.
 
     Raises:
@@ -25,7 +25,7 @@ def require_possible(call: Call, asked: Asked, param: str) -> None:
 
 def saying_of(request: RouteCall) -> Saying:
     """Return what a request says, where it names no previous response."""
-    asked: Asked = request.body
+    asked: CheckedRequest = request.body
     named = None if asked.once else asked.conversation
     stored = named is not None and named.startswith("cnv_")
     known = repeatable(request.call, request.received)
@@ -44,7 +44,7 @@ def saying_of(request: RouteCall) -> Saying:
     )
 
 
-async def said_to(call: Call, agent_id: str, asked: Asked, saying: Saying) -> Talked:
+async def said_to(call: Call, agent_id: str, asked: CheckedRequest, saying: Saying) -> Talked:
     """Say something to an agent, as `talk` does.
 
     Raises:
@@ -59,7 +59,7 @@ async def said_to(call: Call, agent_id: str, asked: Asked, saying: Saying) -> Ta
         raise Unknown(error.note, asked.conversation_param, "not_found") from None
 
 
-def answered_by(talked: Talked, asked: Asked) -> Answered:
+def answered_by(talked: Talked, asked: CheckedRequest) -> Answered:
     """Return the answer to a request."""
     message, reply = talked.message, talked.reply
     heading = Heading(unique_part(message.id), asked.model, message.at, talked.conversation)

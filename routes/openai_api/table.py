@@ -9,7 +9,7 @@ from routes.openai_api.chat import create_chat_completion, parse_chat
 from routes.openai_api.errors import DOOR, ERROR
 from routes.openai_api.input_items import ItemsAsked, list_input_items
 from routes.openai_api.models import list_models, retrieve_model
-from routes.openai_api.request import Asked
+from routes.openai_api.request import CheckedRequest
 from routes.openai_api.responses import create_response, delete_response, parse_response, retrieve_response
 from routes.openai_api.schemas import (
     CHAT_BODY,
@@ -39,7 +39,7 @@ PARAMETERS = {
 }
 
 
-def _named(asked: Asked) -> dict[str, str]:
+def _named(asked: CheckedRequest) -> dict[str, str]:
     return {"agent": asked.agent}
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from functools import partial
 
 from actors.runtime.cluster.post import Handler, Lost, NotReached, NotServed
-from actors.runtime.cluster.replies import Replies, Reply, carry_out
+from actors.runtime.cluster.replies import Replies, ReplyFrames, carry_out
 
 CUT = "the link to the other node is cut"
 
@@ -127,7 +127,7 @@ class LoopbackPost:
         """Send a request whose answer is one frame; see `Post.call`."""
         return await self._send(node, subject, body, timeout_s).only()
 
-    def _send(self, node: str, subject: str, body: bytes, timeout_s: float) -> Reply:
+    def _send(self, node: str, subject: str, body: bytes, timeout_s: float) -> ReplyFrames:
         reply = self._replies.begin(node, timeout_s)
         not_reached = partial(self._fail, reply, NotReached, CUT)
         if not self.connected or self._network.chance(self._network.failed / 2):
@@ -140,17 +140,17 @@ class LoopbackPost:
                 not_reached()
                 return
             unheard = self._network.chance(self._network.failed / 2)
-            target.begin(self._node, subject, body, Reply("", 0, 0.0) if unheard else reply, self._replies)
+            target.begin(self._node, subject, body, ReplyFrames("", 0, 0.0) if unheard else reply, self._replies)
             if unheard:
                 self._fail(reply, Lost, CUT)
 
         self._network.carry(self._node, node, arrive, not_reached)
         return reply
 
-    def _fail(self, reply: Reply, error: type[Exception], note: str) -> None:
+    def _fail(self, reply: ReplyFrames, error: type[Exception], note: str) -> None:
         self._replies.end(reply, error(note))
 
-    def begin(self, sender: str, subject: str, body: bytes, reply: Reply, replies: Replies) -> None:
+    def begin(self, sender: str, subject: str, body: bytes, reply: ReplyFrames, replies: Replies) -> None:
         """Carry out a request that arrived from a sender, in a task; `reply` is one of the sender's `replies`."""
         handler = self._handlers.get(subject)
 

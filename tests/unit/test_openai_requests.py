@@ -10,7 +10,7 @@ from actors.conversations.place import Earlier
 from actors.engines.options import EngineOptions
 from actors.slices import whole
 from routes.openai_api.refusals import BadRequest, error_object
-from routes.openai_api.request import Asked, read_chat, read_response
+from routes.openai_api.request import CheckedRequest, read_chat, read_response
 
 USER = {"role": "user", "content": "How far is the Moon?"}
 FUNCTION = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
@@ -21,11 +21,11 @@ HISTORY = [{"role": "user", "content": "My number is 7."}, {"role": "assistant",
 REFERENCED = {"type": "item_reference", "id": "msg_1"}
 
 
-def chat(header: str | None = None, **members: Any) -> Asked:
+def chat(header: str | None = None, **members: Any) -> CheckedRequest:
     return whole(read_chat({"model": "scout", "messages": [USER], **members}, header))
 
 
-def response(header: str | None = None, **members: Any) -> Asked:
+def response(header: str | None = None, **members: Any) -> CheckedRequest:
     return whole(read_response({"model": "scout", "input": "How far is the Moon?", **members}, header))
 
 
@@ -58,7 +58,7 @@ MESSAGES = st.fixed_dictionaries({"role": st.sampled_from(ROLES[:4]), "content":
 )
 
 
-def read_or_refused(messages: list[dict[str, Any]]) -> Asked | dict[str, Any]:
+def read_or_refused(messages: list[dict[str, Any]]) -> CheckedRequest | dict[str, Any]:
     try:
         return chat(messages=messages)
     except BadRequest as error:

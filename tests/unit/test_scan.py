@@ -9,7 +9,7 @@ import pytest
 from actors.retrieval import stored
 from actors.retrieval.question import Question
 from actors.retrieval.scan import Scan
-from actors.retrieval.stored import Elsewhere
+from actors.retrieval.stored import OtherTexts
 from actors.slices import whole
 from actors.text import tokenizer
 from actors.text.answer_kinds import ASKED, ASKS, DATE, NUMBER
@@ -23,7 +23,7 @@ from tests.support.disk import open_store
 USER = UserRow("usr_1", "ada", None, None, "hash", "free", None, 0)
 BANK = BankRow(1, "bnk_1", "usr_1", "ada", "notes", None, "agent", 0, 0, 0, 1)
 WORDS = [f"{a}{b}{c}" for a in ("mo", "ka", "ri", "tu", "len") for b in ("den", "lo", "sti") for c in ("k", "ner")]
-NOWHERE_ELSE = Elsewhere()
+NOWHERE_ELSE = OtherTexts()
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ async def test_a_scan_finds_and_scores_as_an_index_does(store: Store, seed: int)
     for _ in range(30):
         asked = [*chance.sample(WORDS, chance.randint(1, 5)), *chance.sample(["modenks", "tulonerwerk", "xyz"], 1)]
         asked += chance.choice([[], [NUMBER], [DATE]])
-        elsewhere = Elsewhere(chance.randint(0, 500), {word: chance.randint(0, 40) for word in asked})
+        elsewhere = OtherTexts(chance.randint(0, 500), {word: chance.randint(0, 40) for word in asked})
         question, beside = Question(asked), chance.choice((False, True))
         hits = await store.read(stored.search(collection, question, 60, elsewhere, beside=beside))
         found = whole(scan.searching(question, 60, elsewhere, beside=beside))

@@ -28,7 +28,7 @@ from actors.runtime.cluster.nats_answer import FRAME, LAST_FRAME, LOST, NOT_REAC
 from actors.runtime.cluster.nats_client import DirectClient, Message
 from actors.runtime.cluster.parts import HEADER, PART_BYTES, Gap, Joining, Joinings, split
 from actors.runtime.cluster.post import Handler, Lost, NotReached, NotServed
-from actors.runtime.cluster.replies import SILENT, Replies, Reply, carry_out
+from actors.runtime.cluster.replies import SILENT, Replies, ReplyFrames, carry_out
 
 log = logging.getLogger("parley.cluster")
 
@@ -178,7 +178,7 @@ class NatsPost:
         """Send a request whose answer is one frame; see `Post.call`."""
         return await self._ask(node, subject, body, timeout_s).only()
 
-    def _ask(self, node: str, subject: str, body: bytes, timeout_s: float) -> Reply:
+    def _ask(self, node: str, subject: str, body: bytes, timeout_s: float) -> ReplyFrames:
         reply = self._replies.begin(node, timeout_s)
         if not self.connected:
             self._replies.end(reply, NotReached("there is no connection to NATS"))

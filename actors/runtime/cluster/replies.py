@@ -15,7 +15,7 @@ LATE = "the other node did not answer in time"
 SILENT = "nothing comes from the other node"
 
 
-class Reply(AsyncIterator[bytes]):
+class ReplyFrames(AsyncIterator[bytes]):
     """The frames that answer one request, to be read by one reader, in a task or outside of any."""
 
     __slots__ = ("_ended", "_error", "_frames", "_waiter", "deadline", "joining", "node", "number", "timeout_s")
@@ -85,7 +85,7 @@ class Replies:
     """Ticks without a sign of a node for which something waits. A pause of this process is one tick, and no silence."""
 
     def __init__(self, probe: Callable[[str], None] | None = None) -> None:
-        self._open: dict[int, Reply] = {}
+        self._open: dict[int, ReplyFrames] = {}
         self._last_number = 0
         self._ticking = False
         self._probe = probe
@@ -95,10 +95,10 @@ class Replies:
     def __len__(self) -> int:
         return len(self._open)
 
-    def begin(self, node: str, timeout_s: float) -> Reply:
+    def begin(self, node: str, timeout_s: float) -> ReplyFrames:
         """Note a request to a node, and return its reply, which fails with Lost when a frame is late."""
         self._last_number += 1
-        reply = self._open[self._last_number] = Reply(node, self._last_number, timeout_s)
+        reply = self._open[self._last_number] = ReplyFrames(node, self._last_number, timeout_s)
         if not self._ticking:
             self._ticking = True
             asyncio.get_running_loop().call_later(min(timeout_s, self.TICK_S), self._tick)
@@ -118,11 +118,11 @@ class Replies:
         self._silent.discard(node)
         self._unheard.pop(node, None)
 
-    def get(self, number: int) -> Reply | None:
+    def get(self, number: int) -> ReplyFrames | None:
         """Return the reply of an open request; None if it has ended."""
         return self._open.get(number)
 
-    def end(self, reply: Reply, error: Exception | None = None) -> None:
+    def end(self, reply: ReplyFrames, error: Exception | None = None) -> None:
         """End a reply and forget it."""
         self._open.pop(reply.number, None)
         reply.end(error)

@@ -21,7 +21,7 @@ STREAMED = object()
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class OperationRequest:
     """An operation to carry out for a caller, with an agent that the caller may see.
 
     `params` are its parameters as the client sent them; `wrap` writes an event of its stream.

@@ -43,7 +43,7 @@ _ID = re.compile(r"[^\s\x00-\x1f\x7f]{1,200}")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RunRequest:
     """A run that a client asks for.
 
     `message_id` is the client's own id of the message. `earlier` are the messages before it, with the client's own ids
@@ -71,7 +71,7 @@ class Asked:
             raise InvalidField(f"Invalid value of {self.too_long}: it is longer than {MAX_CONTENT:,} characters.")
 
 
-def reading(received: Received) -> Steps[Asked]:
+def reading(received: Received) -> Steps[RunRequest]:
     """Read a body; members that are not used are ignored.
 
     Raises:
@@ -113,7 +113,7 @@ def reading(received: Received) -> Steps[Asked]:
         raise MissingField("missing messages content field: the last message has no text.")
     if len(text) > MAX_CONTENT:
         raise InvalidField(f"Invalid value of messages: the last one is longer than {MAX_CONTENT:,} characters.")
-    return Asked(
+    return RunRequest(
         sent.thread_id,
         sent.run_id,
         sent.parent_run_id,
