@@ -6,7 +6,7 @@ from routes.a2a import tasks
 from routes.a2a.errors import UnsupportedOperation
 from routes.a2a.operation_request import STREAMED, OperationRequest
 from routes.a2a.requests import task_asked
-from routes.http.event_stream import STILL_HERE
+from routes.http.server_sent_events import STILL_HERE
 
 
 async def subscribe_to_task(asked: OperationRequest) -> object:

@@ -38,10 +38,10 @@ from routes.http.answers import (
     tps_body,
 )
 from routes.http.bodies import json_object, next_turn, received_body
-from routes.http.event_stream import ZONE_POSITION, is_taken_up_again
 from routes.http.exchange import Exchange, Writing
 from routes.http.internal_auth import InternalAuth
 from routes.http.pieces import FEW_RECORDS, send_pieces, tps_pieces
+from routes.http.server_sent_events import ZONE_POSITION, is_taken_up_again
 
 if TYPE_CHECKING:
     from routes.bus.passing_on import BusPassage

@@ -9,11 +9,10 @@ from sanic import Request
 
 from actors.calls.call import Call
 from actors.errors import InvalidCredential, Overloaded
-from routes.bus.server_sent_events import begin_events, named_event
 from routes.http.answers import REPLAYED, RUN_ID, HttpAnswer, status_of
 from routes.http.background import BackgroundTasks
 from routes.http.errors import as_service_error
-from routes.http.event_stream import STILL_HERE, Silence
+from routes.http.server_sent_events import STILL_HERE, Silence, begin_events, named_event
 
 END = ".end"
 """The end of the id of a stream's last event."""

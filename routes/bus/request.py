@@ -10,7 +10,7 @@ from actors.calls.call import Call
 from actors.calls.known_members import Members
 from actors.calls.request import MEMBERS
 from routes.http.accept import weight_of
-from routes.http.event_stream import EVENT_STREAM
+from routes.http.server_sent_events import EVENT_STREAM
 
 
 class BusRequest(Struct):

@@ -9,8 +9,7 @@ from sanic import Request
 from actors.calls.call import Call
 from actors.commands.command import Follow
 from actors.domains.streams import Stream
-from routes.bus.server_sent_events import begin_events
-from routes.http.event_stream import SILENT_S, SLOW_S, STILL_HERE
+from routes.http.server_sent_events import SILENT_S, SLOW_S, STILL_HERE, begin_events
 
 _framed: tuple[bytes, bytes] = b"", b""
 

@@ -7,9 +7,8 @@ from pydantic import Field, StringConstraints
 
 from actors.commands.watching import MAX_SUBSCRIPTIONS, Change, Watch, watch_of
 from actors.errors import InvalidField
-from routes.bus.server_sent_events import named_event
 from routes.gateway.route import Query, Route, RouteCall, RouteReply
-from routes.http.event_stream import SILENT_S, SLOW_S, STILL_HERE
+from routes.http.server_sent_events import SILENT_S, SLOW_S, STILL_HERE, named_event
 
 _Named = Annotated[str, StringConstraints(max_length=2_000)]
 

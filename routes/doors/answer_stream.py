@@ -8,7 +8,7 @@ from sanic import Request
 
 from actors.errors import ServiceError
 from routes.http.background import BackgroundTasks
-from routes.http.event_stream import EVENT_STREAM, STILL_HERE, STREAM_HEADERS, Silence
+from routes.http.server_sent_events import EVENT_STREAM, STILL_HERE, STREAM_HEADERS, Silence
 
 T = TypeVar("T")
 

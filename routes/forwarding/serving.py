@@ -35,8 +35,8 @@ from routes.gateway.route import Arrival, Route
 from routes.gateway.serve import GatewayRoutes
 from routes.http.answers import JSON, RUN_ID, credential_of, quota_headers
 from routes.http.errors import as_service_error
-from routes.http.event_stream import Silence
 from routes.http.exchange import Exchange
+from routes.http.server_sent_events import Silence
 from routes.mcp.tools import members_of_tool
 
 log = logging.getLogger("parley.forwarding")

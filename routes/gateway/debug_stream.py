@@ -5,11 +5,10 @@ import orjson
 from actors.calls.acts import INTERNAL, note_read, require_role
 from actors.calls.admission import authenticate
 from actors.errors import ServiceError
-from routes.bus.server_sent_events import named_event
 from routes.gateway.live import LiveReader
 from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.http.answers import credential_of
-from routes.http.event_stream import SLOW_S
+from routes.http.server_sent_events import SLOW_S, named_event
 
 
 async def stream_figures(request: RouteCall) -> RouteReply:

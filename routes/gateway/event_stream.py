@@ -6,9 +6,8 @@ import orjson
 from pydantic import Field, StringConstraints
 
 from actors.commands.event_stream import EventStream, SignedEvent, position_of
-from routes.bus.server_sent_events import named_event
 from routes.gateway.route import Query, Route, RouteCall, RouteReply
-from routes.http.event_stream import SILENT_S, SLOW_S, STILL_HERE
+from routes.http.server_sent_events import SILENT_S, SLOW_S, STILL_HERE, named_event
 
 
 class StreamAsked(Query):

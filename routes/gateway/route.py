@@ -16,8 +16,8 @@ from routes.doors.door import JSON, Door
 from routes.gateway.live import Live
 from routes.http.background import BackgroundTasks
 from routes.http.console_cookie import Header
-from routes.http.event_stream import EVENT_POSITION, is_taken_up_again
 from routes.http.exchange import Received
+from routes.http.server_sent_events import EVENT_POSITION, is_taken_up_again
 from routes.openapi.schemas import Schema
 
 Entrance = Literal["member", "guest", "operator", "internal", "open"]

@@ -10,10 +10,9 @@ from actors.commands.runs import Run, RunPiece
 from actors.conversations.records import message_record
 from actors.errors import InvalidField
 from routes.bus.chat_events import END
-from routes.bus.server_sent_events import named_event
 from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.http.answers import RUN_ID, tps_body
-from routes.http.event_stream import STILL_HERE
+from routes.http.server_sent_events import STILL_HERE, named_event
 from routes.openapi.schemas import RECORDS, STATUS, ident, nullable, parameter, record, ref, text
 
 _EVENT_ID = re.compile(r"([0-9]{1,6})(\.end)?\Z")

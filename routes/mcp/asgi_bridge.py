@@ -9,9 +9,8 @@ from sanic import HTTPResponse, Request
 
 from actors.calls.call import Call
 from routes.bus.request import BusRequest
-from routes.bus.server_sent_events import begin_events
 from routes.http.answers import HttpAnswer
-from routes.http.event_stream import EVENT_STREAM, SLOW_S
+from routes.http.server_sent_events import EVENT_STREAM, SLOW_S, begin_events
 
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 

@@ -12,8 +12,7 @@ from actors.calls.call import Call
 from actors.commands.watching import PROMPTS, RESOURCES, Change
 from actors.errors import Overloaded
 from actors.ids import random_hex
-from routes.bus.server_sent_events import begin_events, named_event
-from routes.http.event_stream import STILL_HERE
+from routes.http.server_sent_events import STILL_HERE, begin_events, named_event
 from routes.mcp.asgi_bridge import send_piece
 from routes.mcp.sessions import McpSessions, SessionCall, SessionGone, SessionReply, no_session
 

@@ -28,8 +28,8 @@ from routes.http.answers import (
     status_of,
 )
 from routes.http.bodies import LONG_BODY_BYTES, next_turn, received_body, require_json, require_size, whole_header
-from routes.http.event_stream import EVENT_STREAM
 from routes.http.exchange import Exchange
+from routes.http.server_sent_events import EVENT_STREAM
 from routes.mcp.asgi_bridge import PATH, STREAM, McpMessage, through_asgi
 from routes.mcp.event_stream import send_changes, session_call
 from routes.mcp.groups import groups_of, is_offered

@@ -1,7 +1,7 @@
 """The OpenAPI operations of routes outside the tables: health, documents, metrics and MCP."""
 
 from actors.commands.table import GROUPS
-from routes.http.event_stream import EVENT_STREAM
+from routes.http.server_sent_events import EVENT_STREAM
 from routes.openapi.errors import route_refusals
 from routes.openapi.headers import RATE_LIMIT, with_headers
 from routes.openapi.operations import CREDENTIALS, OPEN_TO_ALL, json_body, operation, reply

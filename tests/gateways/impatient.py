@@ -7,7 +7,7 @@ import os
 from dataclasses import replace
 
 from routes.app import HttpOptions
-from routes.http import event_stream, slow_reader
+from routes.http import server_sent_events, slow_reader
 from tests.gateways.parts import serve
 from tests.gateways.scripted import scripted
 
@@ -18,6 +18,6 @@ def impatient(options: HttpOptions) -> HttpOptions:
 
 
 if __name__ == "__main__":
-    event_stream.SILENT_S = 0.1
+    server_sent_events.SILENT_S = 0.1
     slow_reader.WAIT_S = float(os.environ["TEST_TIMEOUT_S"])
     serve(engine=scripted, http=impatient)

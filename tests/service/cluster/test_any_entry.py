@@ -94,7 +94,7 @@ async def test_a_streamed_chat_comes_in_pieces_through_each_node(entries: Entrie
 async def test_a_silent_run_gets_comments_through_another_node(
     tmp_path: Path, unique: str, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("routes.http.event_stream.SILENT_S", 0.1)
+    monkeypatch.setattr("routes.http.server_sent_events.SILENT_S", 0.1)
     async with running(tmp_path, 2, http=True, engine=scripted) as nodes, nodes.client(0) as client:
         entries = Entries(nodes, [client])
         user = (await entries.user_on(1, f"{unique}-user")).through[0]

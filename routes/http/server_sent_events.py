@@ -1,8 +1,15 @@
-"""What answers as server-sent events share: media type, headers, and a comment after each time of silence."""
+"""Answers as server-sent events: their head and framing, positions to go on from, and a comment after each silence."""
 
 import asyncio
 import re
 from collections.abc import Callable
+from typing import Any
+
+from sanic import Request
+
+from actors.calls.admission import count_stored
+from actors.calls.call import Call
+from routes.http.answers import quota_headers
 
 EVENT_STREAM = "text/event-stream"
 STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -22,6 +29,24 @@ ZONE_POSITION = re.compile(r"[0-9]{1,18}")
 
 EVENT_POSITION = re.compile(r"[0-9]{1,18}\.[0-9]{1,15}")
 """The form of the ids in a stream of own events."""
+
+
+async def begin_events(
+    request: Request, call: Call, more: dict[str, str] | None = None, *, endless: bool = True
+) -> Any:
+    """Send the head of an event stream; return Sanic's untyped response, which takes the events."""
+    await count_stored(call)
+    if endless:
+        call.begins_stream()
+    untyped: Any = request
+    headers = {"X-Request-Id": call.request_id} | STREAM_HEADERS | quota_headers(call) | (more or {})
+    return await untyped.respond(content_type=EVENT_STREAM, headers=headers)
+
+
+def named_event(name: str, data: bytes, id: str = "") -> bytes:
+    """Write one server-sent event (WHATWG HTML, 9.2), with an id if it has one; JSON has no line breaks."""
+    event = b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
+    return b"id: " + id.encode() + b"\n" + event if id else event
 
 
 def is_taken_up_again(last_event_id: str | None, position: re.Pattern[str]) -> bool:
