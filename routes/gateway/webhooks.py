@@ -5,7 +5,7 @@ from actors.commands.webhooks import Changes, ListDeliveries
 from actors.webhooks.event_types import EVENT_TYPES
 from actors.webhooks.messages import TestSent
 from actors.wire import Record
-from routes.gateway import event_stream
+from routes.gateway import own_events
 from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.gateway.webhook_schemas import (
     DeliveriesAsked,
@@ -216,7 +216,7 @@ ROUTES = (
         errors=(404, 409),
         mutates=True,
     ),
-    event_stream.ROUTE,
+    own_events.ROUTE,
     Route(
         "POST",
         "/api/webhooks/test",

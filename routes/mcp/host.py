@@ -15,8 +15,8 @@ from actors.errors import InvalidField
 from routes.bus.bus import CommandBus
 from routes.http.bodies import next_turn
 from routes.mcp.asgi_bridge import SCOPE_KEY, McpMessage
-from routes.mcp.event_stream import session_call
 from routes.mcp.groups import is_offered, why_not_offered
+from routes.mcp.notifications import session_call
 from routes.mcp.prompts import complete, get_prompt, list_prompts
 from routes.mcp.refusals import refusing
 from routes.mcp.resources import TEMPLATES, list_resources, read_resource

@@ -31,10 +31,10 @@ from routes.http.bodies import LONG_BODY_BYTES, next_turn, received_body, requir
 from routes.http.exchange import Exchange
 from routes.http.server_sent_events import EVENT_STREAM
 from routes.mcp.asgi_bridge import PATH, STREAM, McpMessage, through_asgi
-from routes.mcp.event_stream import send_changes, session_call
 from routes.mcp.groups import groups_of, is_offered
 from routes.mcp.host import McpHost
 from routes.mcp.long_answers import send_long_answer, without_arguments
+from routes.mcp.notifications import send_changes, session_call
 from routes.mcp.refusals import INTERNAL_ERROR
 from routes.mcp.sessions import HEADER, McpSessions, no_session
 from routes.mcp.tools import TOOLS

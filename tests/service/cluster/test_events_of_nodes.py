@@ -56,7 +56,7 @@ async def test_a_stream_of_another_node_ends_with_its_session(entries: Entries, 
 async def test_a_reader_that_takes_nothing_is_cut_off_and_resumes(
     entries: Entries, unique: str, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("routes.gateway.event_stream.SLOW_S", 0.5)
+    monkeypatch.setattr("routes.gateway.own_events.SLOW_S", 0.5)
     user = await entries.user_on(0, unique)
     here, streams = user.through[0], entries.nodes[0].core.open_streams
     async with own_events(here) as stream:

@@ -5,7 +5,7 @@ from typing import Annotated
 import orjson
 from pydantic import Field, StringConstraints
 
-from actors.commands.event_stream import EventStream, SignedEvent, position_of
+from actors.commands.own_events import EventStream, SignedEvent, position_of
 from routes.gateway.route import Query, Route, RouteCall, RouteReply
 from routes.http.server_sent_events import SILENT_S, SLOW_S, STILL_HERE, named_event
 
