@@ -192,7 +192,7 @@ class Core:
         self.feed: Feed = self.streams if feed is None else feed(self.streams)
         self.changes = changes or Changes()
         self.open_streams = OpenStreams()
-        self.hearers = OpenStreams()
+        self.credential_watches = OpenStreams()
         """Those who hear a run, which a stop of the gateway lets go on, and no limit counts."""
         self.runs_waiting: RunsWaiting = {}
         self.zone_replies = RepliesUnderWay(store)
@@ -207,7 +207,7 @@ class Core:
             LocalDirectory(kinds, idle_s=options.idle_s) if directory is None else directory(kinds)
         )
         end_streams(self.directory, store, self.streams, self.feed)
-        for streams in (self.open_streams, self.hearers):
+        for streams in (self.open_streams, self.credential_watches):
             self.directory.listen(CredentialsEnded, streams.credentials_ended)
         tell_of_ended_sessions(self.directory)
         self.directory.listen(AgentsSilenced, self.zone_replies.agents_silenced)

@@ -10,14 +10,14 @@ from msgspec import structs
 from actors.agents.messages import AGENT, CancelRun, HearRun, RunError, RunHeard, nothing_said
 from actors.agents.silence import silence_of
 from actors.calls.call import Call, Elsewhere
-from actors.calls.hearing import hearing
+from actors.calls.credential_watching import watching_credential
 from actors.conversations.ids import conversation_id, message_of, number_of, run_of
 from actors.conversations.place import RunKey
 from actors.conversations.records import message_record
 from actors.conversations.stored import from_row
 from actors.engines.message import Utterance
 from actors.errors import MessageKept, NotFound, Overloaded, ServiceError
-from actors.sessions.hearer import Hearer
+from actors.sessions.credential_watch import CredentialWatch
 from actors.wire import Record
 from persistence import conversations, deleted_responses, failed_runs, memories, run_keys, runs
 from persistence.conversations import MessageRow
@@ -137,17 +137,17 @@ async def follow_run(call: Call, run_id: str, after: int = 0) -> AsyncIterator[R
         InvalidCredential: the caller's session or API key has ended.
         ServiceError: the agent can't be reached; following may go on later.
     """
-    with hearing(call) as hearer:
-        async for heard in _followed(call, run_id, after, hearer):
+    with watching_credential(call) as watch:
+        async for heard in _followed(call, run_id, after, watch):
             yield heard
 
 
-async def _followed(call: Call, run_id: str, after: int, hearer: Hearer) -> AsyncIterator[RunPiece | Run]:
+async def _followed(call: Call, run_id: str, after: int, watch: CredentialWatch) -> AsyncIterator[RunPiece | Run]:
     run = await _found(call, run_id)
     if run.state == "working":  # an end of the credential from here on is told
         await call.require_credential()
     while run.state == "working":
-        heard = await hearer.unless_ended(_hear(call, run, after, WAIT_S))
+        heard = await watch.unless_ended(_hear(call, run, after, WAIT_S))
         if heard.positions:
             left = await call.core.store.fetch(memories.at_positions(heard.positions))
             if len(left) < len(heard.positions):  # one was censored since

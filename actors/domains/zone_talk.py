@@ -19,8 +19,8 @@ from actors.domains.answers import of_receipt, once_stored
 from actors.domains.host import DomainHost
 from actors.domains.messages import Said, SayInZone, no_such_zone, not_in_domain
 from actors.domains.replies_under_way import Replied, RepliesFound, RepliesUnderWay
-from actors.domains.room import Room
 from actors.domains.streams import Feed
+from actors.domains.waiting_room import WaitingRoom
 from actors.domains.zone import Zone, ZoneLoaded, load
 from actors.domains.zone_storing import Line, ZoneStoring
 from actors.engines.answering import EngineRunner, Outcome, Unanswered
@@ -44,7 +44,7 @@ class ZoneTalk:
     the message is stored first, each reply when it is complete. Other messages are handled meanwhile.
     """
 
-    __slots__ = ("_at_work", "_awaited", "_clock", "_engine", "_host", "_room", "_storing", "_under_way")
+    __slots__ = ("_at_work", "_awaited", "_clock", "_engine", "_host", "_storing", "_under_way", "_waiting_room")
 
     def __init__(
         self, host: DomainHost, engine: Engine, clock: Clock, streams: Feed, under_way: RepliesUnderWay
@@ -54,7 +54,7 @@ class ZoneTalk:
         self._storing = ZoneStoring(host, streams)
         self._under_way = under_way
         self._engine = EngineRunner(engine, host.actor_urn)
-        self._room = Room()
+        self._waiting_room = WaitingRoom()
         self._awaited: dict[AsyncFuture[Said], Zone | None] = {}  # that wait for an engine, or for a zone: None
         self._at_work: dict[asyncio.Task[None], Zone] = {}
 
@@ -73,7 +73,7 @@ class ZoneTalk:
     def _say(
         self, zone: Zone, message: SayInZone, receipt: Receipt | None, progress: Progress | None
     ) -> AsyncFuture[Said]:
-        self._room.require(message.viewer.user_id)
+        self._waiting_room.require(message.viewer.user_id)
         if self._engine.streams:
             return self._say_first(zone, message, receipt, progress)
         work = self._engine.reply_to_each(self._turns(zone, zone.window, message))
@@ -86,7 +86,7 @@ class ZoneTalk:
 
     def _begin_work(self, zone: Zone, message: SayInZone, work: Coroutine[Any, Any, None]) -> None:
         task = self._engine.in_background(work)
-        self._room.take(message.viewer.user_id, task)
+        self._waiting_room.take(message.viewer.user_id, task)
         self._at_work[task] = zone
         task.add_done_callback(self._at_work.__delitem__)
 

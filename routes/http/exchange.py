@@ -16,7 +16,7 @@ from sanic import Request
 from actors.calls.admission import admit, audit_of
 from actors.calls.call import A, Call, Elsewhere
 from actors.calls.context import prepare_context
-from actors.calls.hearing import hearing
+from actors.calls.credential_watching import watching_credential
 from actors.core import Core
 from actors.errors import ServiceError
 from actors.idempotency.once import Done, Execution, require_key
@@ -211,10 +211,10 @@ class Exchange:
         Raises:
             InvalidCredential: the session or API key has ended.
         """
-        with hearing(call, hears=stream is None) as hearer:
+        with watching_credential(call, hears=stream is None) as watch:
             if stream is not None:
-                stream.on_begun = hearer.begin
-            return await hearer.unless_ended(running, self.work.go_on)
+                stream.on_begun = watch.begin
+            return await watch.unless_ended(running, self.work.go_on)
 
     def carry_out(self, call: Call, run: Callable[[R], Coroutine[Any, Any, A]], request: R) -> Coroutine[Any, Any, A]:
         """Run a command without an Idempotency-Key, with its audit row on plans that have an audit log."""

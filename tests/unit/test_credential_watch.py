@@ -9,7 +9,7 @@ from actors.runtime.actor import Actor, handles
 from actors.runtime.directory import Kind
 from actors.runtime.future import AsyncFuture
 from actors.runtime.local_directory import LocalDirectory
-from actors.sessions.hearer import Hearer
+from actors.sessions.credential_watch import CredentialWatch
 from actors.sessions.messages import SESSION, Caller, UseSession, ended
 
 CALLER = Caller("ses_1", "usr_1", "lovelace")
@@ -40,7 +40,7 @@ async def test_what_is_heard_does_not_wait_for_the_use_of_the_session():
         return "said"
 
     async with asyncio.timeout(10):
-        assert await Hearer(CALLER, directory, 0.01).unless_ended(said()) == "said"
+        assert await CredentialWatch(CALLER, directory, 0.01).unless_ended(said()) == "said"
     session.answer.set(None)
     await directory.close(1)
 
@@ -51,5 +51,5 @@ async def test_a_session_that_has_expired_ends_what_is_heard():
     directory = LocalDirectory({SESSION: Kind(lambda _: session)})
     async with asyncio.timeout(10):
         with pytest.raises(InvalidCredential):
-            await Hearer(CALLER, directory, 0.01).unless_ended(asyncio.sleep(60))
+            await CredentialWatch(CALLER, directory, 0.01).unless_ended(asyncio.sleep(60))
     await directory.close(1)

@@ -1,4 +1,4 @@
-"""Who hears a run, as long as its session or API key lives."""
+"""The watch over a caller's session or API key while it hears a run or a streamed answer."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -11,14 +11,14 @@ from actors.sessions.open_streams import use_session
 T = TypeVar("T")
 
 
-class Hearer:
-    """An `OpenStream` of a caller that is told as an error that its credential has ended, and a use of its session.
+class CredentialWatch:
+    """An `OpenStream` that raises the end of the caller's credential as an error, and counts as a use of its session.
 
     Args:
-        caller: who hears.
+        caller: the holder of the session or API key.
         directory: reaches the caller's session or API key.
         use_every_s: seconds between the times that it counts as a use.
-        hears: whether anything is heard yet; what is not is answered whatever becomes of the credential.
+        hears: whether the caller hears anything yet; until then the answer does not depend on the credential.
     """
 
     def __init__(self, caller: Caller, directory: Directory, use_every_s: float, *, hears: bool = True) -> None:
@@ -37,12 +37,12 @@ class Hearer:
         self._using = asyncio.create_task(use_session(self, self._directory, self._kind))
 
     def begin(self) -> None:
-        """Note that it hears from now on."""
+        """Note that the caller hears something from now on."""
         self._hears = True
         self._look()
 
     def end(self, reason: str) -> None:
-        """Let it hear no more."""
+        """Note that the credential has ended."""
         self._has_ended = True
         self._look()
 

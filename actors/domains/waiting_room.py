@@ -12,7 +12,7 @@ ALWAYS = 4
 """The number that each user may have waiting all the same."""
 
 
-class Room:
+class WaitingRoom:
     """Counts the messages of one domain that wait for engines, and refuses more at once."""
 
     __slots__ = ("_shares",)
