@@ -2,7 +2,7 @@
 
 from persistence.memories import Choice, condition_of, out_of_index
 from persistence.quotes import NOTED_IN
-from persistence.store import Query, Write
+from persistence.store import Params, Query, Write
 
 REDACTED = "[censored]"
 """The text in place of the quote of a censored memory."""
@@ -22,8 +22,20 @@ def censor(bank_id: str, choice: Choice, at: int) -> tuple[Write, ...]:
     themselves, so that the rows it touches are the memories censored.
     """
     condition, params = condition_of(bank_id, choice)
-    chosen = f"SELECT place FROM memories WHERE {condition} AND censored = 0"
-    redactions = [
+    chosen = f"{condition} AND censored = 0"
+    return (
+        *_in_messages(f"SELECT place FROM memories WHERE {chosen}", params),
+        *_in_own_documents(f"FROM memories WHERE {chosen} AND document_id IS NOT NULL", params),
+        *_in_like_documents(bank_id, f"FROM memories WHERE {chosen} AND document_part IS NOT NULL", params, at),
+        DUE,
+        *out_of_index(bank_id, choice),
+        Write(f"UPDATE memories SET text = NULL, censored = 1, updated_at = ? WHERE {chosen}", (at, *params)),
+    )
+
+
+def _in_messages(chosen: str, params: Params) -> list[Write]:
+    """Redact messages that quote chosen memories, and drop the kept answers that do."""
+    parts = [
         Write(
             f"UPDATE {messages} SET content = replace(content, @quote_in(sources, {source}), ?),"
             f" sources = @with_quote_in(sources, {source}, ?) WHERE ({stream}, seq) IN"
@@ -33,7 +45,7 @@ def censor(bank_id: str, choice: Choice, at: int) -> tuple[Write, ...]:
         for messages, quotes, stream in _QUOTING
         for source in range(_MAX_SOURCES)
     ]
-    redactions += [
+    wholes = [
         Write(
             f"UPDATE {messages} SET content = ?, sources = @with_quotes(sources, ?) WHERE ({stream}, seq) IN"
             f" (SELECT {stream}, seq FROM {quotes} WHERE whole = 1 AND memory IN ({chosen}))",
@@ -41,40 +53,50 @@ def censor(bank_id: str, choice: Choice, at: int) -> tuple[Write, ...]:
         )
         for messages, quotes, stream in _QUOTING
     ]
-    of_documents = f"FROM memories WHERE {condition} AND censored = 0 AND document_id IS NOT NULL"
-    # A document that was sent again is another row; its text, owner and name identify it as the same.
-    from_one = f"FROM memories WHERE {condition} AND censored = 0 AND document_part IS NOT NULL"
+    kept = Write(
+        "UPDATE kept_answers SET answer = NULL WHERE (credential_id, key_hash) IN"
+        f" (SELECT credential_id, key_hash FROM kept_quotes WHERE memory IN ({chosen}))",
+        params,
+    )
+    return [*parts, *wholes, kept]
+
+
+def _in_own_documents(from_chosen: str, params: Params) -> list[Write]:
+    """Erase the parts of documents that became chosen memories."""
+    return [
+        Write(
+            "UPDATE document_parts SET text = NULL WHERE (document_id, number) IN"
+            f" (SELECT document_id, document_part {from_chosen})",
+            params,
+        ),
+        Write(f"UPDATE documents SET erased = 1 WHERE id IN (SELECT document_id {from_chosen})", params),
+    ]
+
+
+def _in_like_documents(bank_id: str, from_chosen: str, params: Params, at: int) -> list[Write]:
+    """Erase the texts of chosen memories in other documents of the same owners.
+
+    A document that was sent again is another row; its text, owner and name identify it as the same.
+    """
     whose = (
         "documents.user_id IN (SELECT owner_id FROM banks WHERE id = ?"
-        f" UNION SELECT owner_id FROM agents WHERE id IN (SELECT author_id {from_one}))"
+        f" UNION SELECT owner_id FROM agents WHERE id IN (SELECT author_id {from_chosen}))"
     )
     # only these are compared, else each part of many documents would be with all memories of the choice
     of_this_name = "{} = (SELECT documents.name FROM documents WHERE documents.id = document_parts.document_id)".format
-    of_its_name = f"documents.name IN (SELECT coalesce(part_of, name) {from_one})"
-    return (
-        *redactions,
-        Write(
-            "UPDATE kept_answers SET answer = NULL WHERE (credential_id, key_hash) IN"
-            f" (SELECT credential_id, key_hash FROM kept_quotes WHERE memory IN ({chosen}))",
-            params,
-        ),
-        Write(
-            "UPDATE document_parts SET text = NULL WHERE (document_id, number) IN"
-            f" (SELECT document_id, document_part {of_documents})",
-            params,
-        ),
-        Write(f"UPDATE documents SET erased = 1 WHERE id IN (SELECT document_id {of_documents})", params),
+    of_its_name = f"documents.name IN (SELECT coalesce(part_of, name) {from_chosen})"
+    return [
         Write(
             f"UPDATE document_parts SET text = NULL WHERE document_id IN (SELECT id FROM documents WHERE {whose})"
-            f" AND text IN (SELECT text {from_one})",
+            f" AND text IN (SELECT text {from_chosen})",
             (bank_id, *params, *params),
         ),
         Write(
             "UPDATE document_parts SET text = NULL"
             f" WHERE document_id IN (SELECT id FROM documents WHERE {whose} AND {of_its_name}) AND text IS NOT NULL"
-            f" AND (EXISTS (SELECT 1 {from_one} AND {of_this_name('part_of')}"
+            f" AND (EXISTS (SELECT 1 {from_chosen} AND {of_this_name('part_of')}"
             " AND @contains(document_parts.text, memories.text))"
-            f" OR EXISTS (SELECT 1 {from_one} AND part_of IS NULL AND {of_this_name('memories.name')}"
+            f" OR EXISTS (SELECT 1 {from_chosen} AND part_of IS NULL AND {of_this_name('memories.name')}"
             " AND @contains(document_parts.text, memories.text)))",
             (bank_id, *params, *params, *params, *params),
         ),
@@ -88,16 +110,10 @@ def censor(bank_id: str, choice: Choice, at: int) -> tuple[Write, ...]:
             "UPDATE documents SET status = 'failed', content = NULL, erased = 1, updated_at = ?,"
             " error = 'a text of it was censored meanwhile'"
             f" WHERE status IN ('queued', 'processing') AND {whose}"
-            f" AND ({of_its_name} OR EXISTS (SELECT 1 {from_one} AND @contains(documents.content, memories.text)))",
+            f" AND ({of_its_name} OR EXISTS (SELECT 1 {from_chosen} AND @contains(documents.content, memories.text)))",
             (at, bank_id, *params, *params, *params),
         ),
-        DUE,
-        *out_of_index(bank_id, choice),
-        Write(
-            f"UPDATE memories SET text = NULL, censored = 1, updated_at = ? WHERE {condition} AND censored = 0",
-            (at, *params),
-        ),
-    )
+    ]
 
 
 def quoted_by(bank_id: str, choice: Choice) -> Query[tuple[str, str, str]]:
