@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 import orjson
@@ -14,6 +15,9 @@ from routes.http.background import BackgroundTasks
 from routes.http.errors import as_service_error
 from routes.http.server_sent_events import STILL_HERE, Silence, begin_events, named_event
 
+AnsweringChat = Callable[[], Coroutine[Any, Any, tuple[int, HttpAnswer]]]
+"""Carries out the command; returns its internal code and its whole answer."""
+
 END = ".end"
 """The end of the id of a stream's last event."""
 
@@ -24,14 +28,11 @@ _MAY_GO_ON = {Overloaded.internal_code, InvalidCredential.internal_code}
 async def stream_chat(
     request: Request,
     call: Call,
-    answering: Callable[[], Coroutine[Any, Any, tuple[int, HttpAnswer]]],
+    answering: AnsweringChat,
     work: BackgroundTasks,
     headers: dict[str, str],
 ) -> tuple[int, HttpAnswer | None]:
     """Answer as server-sent events: `delta` pieces, then the whole `response`, or an `error` after the first byte.
-
-    The events of a run have the ids by which `GET /api/runs/{id}/events` goes on (routes/gateway/runs.py). A run that
-    is silent for long gets a comment, which may be the first byte; a piece without text stands for one.
 
     The command runs in a task of its own, so that a client that disconnects doesn't cancel it. Returns the
     internal code at the end of the stream; a refusal kept for a key is answered whole. `headers` are sent in addition;
@@ -40,75 +41,101 @@ async def stream_chat(
     Raises:
         Exception: the command failed before the first byte.
     """
-    events: asyncio.Queue[bytes | None] = asyncio.Queue()
-    silence = Silence(lambda: events.put_nowait(STILL_HERE))
-    failed: Exception | None = None
-    sent = 0
-
-    def event_id(last: str = "") -> str:
-        return f"{sent}{last}" if RUN_ID in headers else ""
-
-    def progress(piece: str) -> None:
-        nonlocal sent
-        if not piece:
-            events.put_nowait(STILL_HERE)
-            return
-        sent += len(piece)
-        silence.heard()
-        events.put_nowait(named_event("delta", orjson.dumps({"text": piece}), event_id()))
-
-    def begun(what: Any) -> None:
-        headers[RUN_ID] = what.run
-        silence.begin()
-        if what.waits:  # the head and a comment, because its turn may come much later
-            progress("")
-
-    whole: HttpAnswer | None = None
-    code = 0
-
-    async def run() -> None:
-        nonlocal failed, whole, code
-        try:
-            code, answer = await answering()
-            if REPLAYED in answer.headers:
-                headers[REPLAYED] = "true"
-                if RUN_ID in answer.headers:
-                    headers[RUN_ID] = answer.headers[RUN_ID]
-                for said in orjson.loads(answer.body)["content"][1:]:  # the reply, as one piece
-                    progress(said["content"])
-            if code == 0:
-                events.put_nowait(named_event("response", answer.body, event_id(END)))
-            else:
-                whole = answer
-        except Exception as raised:
-            failed = raised
-        finally:
-            silence.end()
-            events.put_nowait(None)
-
-    call.stream_to(progress, begun)
-    task = work.begin(run())
+    events = _ChatEvents(headers)
+    call.stream_to(events.progress, events.begun)
+    task = work.begin(events.carry(answering))
     try:
-        event = await events.get()
-        if event is None:
-            if failed is not None:
-                raise failed
-            return code, whole
-        response = await begin_events(request, call, headers, endless=False)
-        while event is not None:
-            await response.send(event)
-            event = await events.get()
-        status = None
-        if failed is not None:
-            error = as_service_error(failed)
-            code, status = error.internal_code, status_of(error)
-        elif whole is not None:
-            status = orjson.loads(whole.body)["status"]
-        if status is not None:
-            may_go_on = status["internal_code"] in _MAY_GO_ON
-            last = "" if may_go_on else END
-            await response.send(named_event("error", orjson.dumps(status), event_id(last)))
-        await response.eof()
-        return code, None
+        return await events.send(request, call)
     finally:  # after a disconnect the command goes on alone
         work.leave(task)
+
+
+class _ChatEvents:
+    """The events of one chat, from the task that carries it out to the connection.
+
+    The events of a run have the ids by which `GET /api/runs/{id}/events` goes on (routes/gateway/runs.py). A run that
+    is silent for long gets a comment, which may be the first byte; a piece without text stands for one.
+    """
+
+    def __init__(self, headers: dict[str, str]) -> None:
+        self._headers = headers
+        self._queue: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._silence = Silence(partial(self._queue.put_nowait, STILL_HERE))
+        self._sent = 0
+        self._code = 0
+        self._refusal: HttpAnswer | None = None
+        self._failed: Exception | None = None
+
+    def progress(self, piece: str) -> None:
+        """Take a piece of the reply."""
+        if not piece:
+            self._queue.put_nowait(STILL_HERE)
+            return
+        self._sent += len(piece)
+        self._silence.heard()
+        self._put("delta", orjson.dumps({"text": piece}))
+
+    def begun(self, what: Any) -> None:
+        """Take the id of the run, before its first piece."""
+        self._headers[RUN_ID] = what.run
+        self._silence.begin()
+        if what.waits:  # the head and a comment, because its turn may come much later
+            self.progress("")
+
+    async def carry(self, answering: AnsweringChat) -> None:
+        """Carry out the command, and note how it ends."""
+        try:
+            self._code, answer = await answering()
+            if REPLAYED in answer.headers:
+                self._replay(answer)
+            if self._code == 0:
+                self._put("response", answer.body, END)
+            else:
+                self._refusal = answer
+        except Exception as raised:
+            self._failed = raised
+        finally:
+            self._silence.end()
+            self._queue.put_nowait(None)
+
+    async def send(self, request: Request, call: Call) -> tuple[int, HttpAnswer | None]:
+        """Send the events as they come; return as `stream_chat` does.
+
+        Raises:
+            Exception: the command failed before the first byte.
+        """
+        event = await self._queue.get()
+        if event is None:
+            if self._failed is not None:
+                raise self._failed
+            return self._code, self._refusal
+        response = await begin_events(request, call, self._headers, endless=False)
+        while event is not None:
+            await response.send(event)
+            event = await self._queue.get()
+        code, status = self._error()
+        if status is not None:
+            last = "" if status["internal_code"] in _MAY_GO_ON else END
+            await response.send(named_event("error", orjson.dumps(status), self._event_id(last)))
+        await response.eof()
+        return code, None
+
+    def _replay(self, answer: HttpAnswer) -> None:
+        self._headers[REPLAYED] = "true"
+        if RUN_ID in answer.headers:
+            self._headers[RUN_ID] = answer.headers[RUN_ID]
+        for said in orjson.loads(answer.body)["content"][1:]:  # the reply, as one piece
+            self.progress(said["content"])
+
+    def _error(self) -> tuple[int, dict[str, Any] | None]:
+        """Return the internal code, and the status object if the command failed."""
+        if self._failed is not None:
+            error = as_service_error(self._failed)
+            return error.internal_code, status_of(error)
+        return self._code, None if self._refusal is None else orjson.loads(self._refusal.body)["status"]
+
+    def _put(self, name: str, data: bytes, last: str = "") -> None:
+        self._queue.put_nowait(named_event(name, data, self._event_id(last)))
+
+    def _event_id(self, last: str) -> str:
+        return f"{self._sent}{last}" if RUN_ID in self._headers else ""
