@@ -38,3 +38,13 @@ def test_the_pages_for_contributors_name_every_folder():
     testing = (CHECKOUT / "docs" / "testing.md").read_text(encoding="utf-8")
     groups = {path.parts[2] for path in paths if path.parts[:2] == ("tests", "service") and len(path.parts) > 3}
     assert {group for group in groups if f"\n| `{group}/` |" not in testing} == set()
+    shared = testing.partition("\n## Support\n")[2].partition("\n## ")[0]
+    rows = "".join(line for line in shared.splitlines() if line.startswith("| `"))
+    support = {path.name for path in paths if path.parts[:2] == ("tests", "support") and path.suffix == ".py"}
+    assert {*re.findall(r"`(\w+\.py)`", rows)} == support
+
+
+def test_the_readme_leads_to_every_page():
+    readme = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+    pages = {page.relative_to(CHECKOUT).as_posix() for page in (CHECKOUT / "docs").glob("*.md")}
+    assert {page for page in pages if f"]({page}" not in readme} == set()

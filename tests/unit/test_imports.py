@@ -256,6 +256,11 @@ def test_every_module_of_actors_has_its_place_in_the_order() -> None:
     assert there - {"__init__", "actors"} <= set(ORDER)
 
 
+def test_the_page_for_contributors_shows_this_order() -> None:
+    layout = (CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("before it in this order:\n\n")[2]
+    assert re.findall(r"\w+", layout.partition("\n\n")[0]) == [*ORDER]
+
+
 def test_no_modules_import_each_other_in_a_circle() -> None:
     assert set(circles(CHECKOUT)) == IN_CIRCLES
 
