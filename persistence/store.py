@@ -198,13 +198,14 @@ class Store(Protocol):
         ...
 
     async def erase_deleted(self) -> bool:
-        """Remove all trace of deleted and overwritten content from the files of the store, its log included.
+        """Put deleted and overwritten content out of reach, as far as the store can while it is in use.
 
-        After True, no file of the store has content whose deletion was committed before the call. False means that
+        After True, this holds for all content whose deletion was committed before the call: on SQLite neither the file
+        nor its log has it, on PostgreSQL no statement reaches it (docs/operations.md, "Erasing"). False means that
         something in use still has it, such as a running read; call again later.
 
         Raises:
-            StoreUnavailable: the files can't be written.
+            StoreUnavailable: the files can't be written, or the database can't be reached.
         """
         ...
 

@@ -28,7 +28,7 @@ async def target_bank(call: Call, permission: str = "", *, answers: bool = False
 
     Raises:
         NotFound: there is none of that name that the caller may see.
-        NotPermitted: the caller sees it but lacks that permission.
+        NotPermitted: the caller sees it but lacks that permission, or the sender's API key is not for it.
     """
     return await bank_named(call, call.target.bank or "", permission, answers=answers)
 
@@ -62,7 +62,7 @@ async def recall_in_target_bank(call: Call, text: str, terms: tuple[str, ...], l
 
     Raises:
         NotFound: there is none of that name that the caller may see.
-        NotPermitted: the caller may not read it.
+        NotPermitted: the caller may not read it, or the sender's API key is not for it.
     """
 
     async def recalled(bank_id: str) -> RecalledMemories:
@@ -111,6 +111,7 @@ async def target_agent_of(call: Call, view: BankView, *, withdraws: bool = False
     Raises:
         NotFound: there is none of that name that the caller may see, or `target.user` is not its owner.
         NothingSelected: no name was given and nothing is selected.
+        NotPermitted: the sender's API key is not for it.
     """
     name, fetch = call.target.agent, call.core.store.fetch
     if name is not None and view.permission != "none":

@@ -19,6 +19,7 @@ async def own_conversation(call: Call, id: str) -> ConversationRow:
 
     Raises:
         NotFound: there is none of this id that is the caller's.
+        NotPermitted: the sender's API key is not for its agent.
     """
     number = number_of(id)
     rows = [] if number is None else await call.core.store.fetch(conversations.of_user(number, call.user.user_id))
@@ -35,6 +36,7 @@ async def target_conversation(call: Call) -> ConversationRow:
         NotFound: there is none such; or no such agent, or `target.user` is not its owner.
         NothingSelected: the default one is named without an agent, and none is selected.
         InvalidField: the named agent is not the conversation's.
+        NotPermitted: the sender's API key is not for its agent.
     """
     id = call.target.conversation or ""
     if id != DEFAULT:

@@ -56,6 +56,7 @@ async def target_agent(call: Call) -> AgentView:
     Raises:
         NotFound: there is none of that name that the caller may see, or `target.user` is not its owner.
         NothingSelected: no name was given and nothing is selected.
+        NotPermitted: the sender's API key is not for it.
     """
     name = call.target.agent
     if name is not None:
@@ -72,6 +73,7 @@ async def target_agent_id(call: Call) -> str:
     Raises:
         NotFound: there is none of that name that the caller may see, or `target.user` is not its owner.
         NothingSelected: no name was given and nothing is selected.
+        NotPermitted: the sender's API key is not for it.
     """
     if call.target.agent is not None:
         return await agent_id_named(call, call.target.agent)
@@ -88,7 +90,7 @@ async def own_target_agent(call: Call) -> AgentView:
 
     Raises:
         NotFound, NothingSelected: there is no target agent.
-        NotPermitted: it is another user's.
+        NotPermitted: it is another user's, or the sender's API key is not for it.
     """
     view = await target_agent(call)
     if view.row.owner_id != call.user.user_id:
@@ -101,6 +103,7 @@ async def selected_agent(call: Call) -> AgentView:
 
     Raises:
         NothingSelected: none is selected, or it is gone or out of sight since.
+        NotPermitted: the sender's API key is not for it.
     """
     if call.agent_id is not None:
         call.require_in_scope("agents", call.agent_id)
@@ -116,6 +119,7 @@ async def agent_named(call: Call, name: str) -> AgentView:
 
     Raises:
         NotFound: there is none that the caller may see, or `target.user` is not its owner.
+        NotPermitted: the sender's API key is not for it.
     """
     view = await named(call, AGENT, name, agents.id_by_name, partial(read_agent, call))
     if view is None or not is_meant(call, view.row):
@@ -129,6 +133,7 @@ async def agent_id_named(call: Call, name: str) -> str:
 
     Raises:
         NotFound: there is none that the caller may see, or `target.user` is not its owner.
+        NotPermitted: the sender's API key is not for it.
     """
     core = call.core
     hint = core.names.hint(AGENT, name) if call.target.user is None else None
@@ -175,6 +180,7 @@ async def target_domain(call: Call) -> DomainView:
     Raises:
         NotFound: there is none of that name that the caller may see.
         NothingSelected: no name was given and nothing is selected.
+        NotPermitted: the sender's API key is not for it.
     """
     name = call.target.domain
     if name is not None:
@@ -193,6 +199,7 @@ async def domain_named(call: Call, name: str) -> DomainView:
 
     Raises:
         NotFound: there is none that the caller may see.
+        NotPermitted: the sender's API key is not for it.
     """
     view = await named(call, "domain", name, domains.id_by_name, lambda domain_id: read_domain(call, domain_id))
     if view is None:
@@ -231,6 +238,7 @@ async def target_zone(call: Call) -> tuple[DomainView, ZoneRow]:
     Raises:
         NotFound: there is no such domain that the caller may see, or no such zone in it.
         NothingSelected: no domain was named and none is selected.
+        NotPermitted: the sender's API key is not for the domain.
     """
     view = await target_domain(call)
     name = call.target.zone
@@ -249,6 +257,7 @@ async def zone_to_say_in(call: Call) -> ZonePlace:
     Raises:
         NotFound: there is no such domain that the caller may see, or no such zone in it.
         NothingSelected: no domain was named and none is selected.
+        NotPermitted: the sender's API key is not for the domain.
     """
     name = call.target.domain
     domain_id = call.domain_id if name is None else call.core.names.hint(DOMAIN, name)
@@ -284,6 +293,7 @@ async def target_agent_in(call: Call, view: DomainView) -> AgentRow:
         NotFound: there is none of that name in the domain, and none that the caller may see, or `target.user` is not
             its owner.
         NothingSelected: no name was given and nothing is selected.
+        NotPermitted: the sender's API key is not for it.
     """
     name = call.target.agent
     if name is None:

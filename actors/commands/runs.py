@@ -74,6 +74,7 @@ async def read_run(call: Call, run_id: str) -> Run:
 
     Raises:
         NotFound: there is no such run, or it is another user's.
+        NotPermitted: the sender's API key is not for its agent.
         Elsewhere: the store has no such run, and only another node knows whether one waits for its turn.
     """
     run = await _found(call, run_id)
@@ -133,6 +134,7 @@ async def follow_run(call: Call, run_id: str, after: int = 0) -> AsyncIterator[R
 
     Raises:
         NotFound: there is no such run, or it is another user's.
+        NotPermitted: the sender's API key is not for its agent.
         Elsewhere: see `read_run`.
         InvalidCredential: the caller's session or API key has ended.
         ServiceError: the agent can't be reached; following may go on later.
@@ -167,6 +169,7 @@ async def cancel_run(call: Call, run_id: str) -> Run:
 
     Raises:
         NotFound: there is no such run, or it is another user's.
+        NotPermitted: the sender's API key is not for its agent.
         Elsewhere: this node does not serve the agent.
     """
     run = await read_run(call, run_id)
@@ -196,6 +199,7 @@ async def _found(call: Call, run_id: str) -> Run:
 
     Raises:
         NotFound: there is no such run, or it is another user's.
+        NotPermitted: the sender's API key is not for its agent.
         Elsewhere: the store has no such run, and another node has its agent.
     """
     try:
@@ -223,6 +227,7 @@ async def _stored(call: Call, run_id: str) -> Run:
 
     Raises:
         NotFound: there is no such run, or it is another user's.
+        NotPermitted: the sender's API key is not for its agent.
     """
     message_id = message_of(run_id)
     run = message_id and await call.core.store.read(_read(run_id, call.user.user_id, message_id))

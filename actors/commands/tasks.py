@@ -48,6 +48,7 @@ async def task_of(call: Call, agent_id: str, run_id: str) -> TaskView:
 
     Raises:
         NotFound: there is no such run of the caller's with this agent.
+        NotPermitted: the sender's API key is not for the agent.
         Elsewhere: see `read_run`.
     """
     run = await read_run(call, run_id)

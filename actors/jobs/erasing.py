@@ -1,4 +1,4 @@
-"""Erasing: removes censored and destroyed texts from the store's files a few seconds later."""
+"""Erasing: has the store erase censored and destroyed texts a few seconds later."""
 
 import asyncio
 import logging
@@ -25,7 +25,7 @@ log = logging.getLogger("parley.housekeeping")
 
 
 async def keep_erasing(core: Core) -> None:
-    """Remove censored text from the files of the store; run it as a task.
+    """Have the store erase what was deleted (`Store.erase_deleted`); run it as a task.
 
     Censorings that a crash left behind are erased at the start. Of several nodes one does so, the owner of HOUSEKEEPER;
     a censoring on another node does not wake it, but is found by its next look.

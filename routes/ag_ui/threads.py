@@ -73,6 +73,7 @@ async def saying_of(call: Call, agent: AgentRow, asked: RunRequest, name: str) -
 
     Raises:
         NotFound: the thread is a conversation's id, and the caller has no such conversation with the agent.
+        NotPermitted: the sender's API key is not for the agent of that conversation.
         InvalidField: the thread is new, and a message that it would begin with is too long.
         StateConflict: the agent is offline, and a fork would begin.
     """

@@ -225,7 +225,7 @@ async def _admit(exchange: Exchange, arrival: Arrival, route: Route, call: Call)
     """Check the credential of a route that takes one, and count the request.
 
     Raises:
-        NoCredential, InvalidCredential, QuotaExceeded: it is refused.
+        NoCredential, InvalidCredential, QuotaExceeded, NotPermitted: it is refused.
     """
     credential = credential_of(arrival.header)
     if arrival.admission is not None:

@@ -137,7 +137,7 @@ class Exchange:
         """Admit a request that is carried out here, where its user is at home.
 
         Raises:
-            NoCredential, InvalidCredential, QuotaExceeded: as `admit` refuses it.
+            NoCredential, InvalidCredential, QuotaExceeded, NotPermitted: as `admit` refuses it.
         """
         forwarding = self.forwarding
         home = None if forwarding is None else await forwarding.away(credential)

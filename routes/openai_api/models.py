@@ -41,6 +41,7 @@ async def agent_id_of(call: Call, asked: CheckedRequest) -> str:
 
     Raises:
         Unknown: there is none of that name that the caller may see.
+        NotPermitted: the sender's API key is not for it.
     """
     try:
         return await agent_id_named(call, asked.agent)

@@ -124,6 +124,7 @@ async def _talked(call: Call, agent_id: str, asked: CheckedRequest, saying: Sayi
     Raises:
         Unknown: there is no such response of the caller with this agent.
         BadRequest: it has no answer to go on from.
+        NotPermitted: the sender's API key is not for the agent.
     """
     if (previous_id := asked.previous) is None:
         return await said_to(call, agent_id, asked, saying)
