@@ -48,3 +48,15 @@ def test_the_readme_leads_to_every_page():
     readme = (CHECKOUT / "README.md").read_text(encoding="utf-8")
     pages = {page.relative_to(CHECKOUT).as_posix() for page in (CHECKOUT / "docs").glob("*.md")}
     assert {page for page in pages if f"]({page}" not in readme} == set()
+
+
+def test_records_of_decisions_are_short_and_the_list_has_each_and_marks_those_that_are_replaced():
+    folder = CHECKOUT / "docs" / "decisions"
+    records = {page.name: page.read_text(encoding="utf-8") for page in folder.glob("2*.md")}
+    assert {name for name, record in records.items() if len(record.splitlines()) > 15} == set()
+    listed = re.findall(
+        r"^- \S+: \[.*\]\((\S+)\)( \(replaced\))?$", (folder / "README.md").read_text("utf-8"), re.MULTILINE
+    )
+    replaced = {name for name, record in records.items() if ", replaced by [" in record.splitlines()[2]}
+    assert sorted(name for name, _ in listed) == sorted(records)
+    assert {name for name, marked in listed if marked} == replaced
