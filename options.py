@@ -1,4 +1,4 @@
-"""What the operator's settings become: the options of core and routes, and the chat engine."""
+"""Makes the options of core and routes, and the chat engine, from the operator's settings."""
 
 from collections.abc import Callable
 

@@ -102,7 +102,7 @@ FREEING_S = 0.001
 _FREED_TOGETHER = 64
 
 _to_free: WeakKeyDictionary[AbstractEventLoop, deque[Work[None]]] = WeakKeyDictionary()
-"""What each loop frees, one after another, however much is let go of together."""
+"""The work of freeing on each loop, done one after another, however much is let go of together."""
 
 
 def let_go(*unused: dict[Any, Any]) -> None:

@@ -62,7 +62,7 @@ class Dialogue(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a question got.
+    """The outcome of a question.
 
     Attributes:
         dialogue: its name.

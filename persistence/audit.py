@@ -31,7 +31,7 @@ class AuditRow:
     internal_code: int
     request_id: str
     user: str | None = None
-    """Who made the request, in the log over all users."""
+    """The name of the user that made the request, in the log over all users."""
 
 
 def insert(

@@ -14,7 +14,7 @@ MAX_BATCH = 512
 """The largest number of units in one transaction; bounds the wait of the first for the last."""
 
 Outcome = Exception | None
-"""What becomes of a unit: None if it is durable, else the reason why it is not stored."""
+"""The outcome of a unit: None if it is durable, else the reason why it is not stored."""
 
 Statement = tuple[str, str]
 """SQL with one parameter, a JSON array of rows."""

@@ -80,7 +80,7 @@ class Dialect:
 
 
 class _Memory(dict[str, T]):
-    """What was made of each text; a repetition costs one look-up."""
+    """A cache of the results for each text; a repetition costs one look-up."""
 
     def __init__(self, make: Callable[[str], T]) -> None:
         self._make = make

@@ -1,4 +1,4 @@
-"""Who holds whom around one user: agents, domains and banks with the relations between them, for operators."""
+"""The graph around one user, for operators: agents, domains and banks, and the relations between them."""
 
 from typing import NamedTuple
 

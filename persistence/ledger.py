@@ -91,7 +91,7 @@ class NoticeRow:
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """What a heartbeat finds.
+    """The result of a heartbeat.
 
     Attributes:
         held: the lease has been renewed; if not, this node was declared dead.

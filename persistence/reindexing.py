@@ -1,4 +1,4 @@
-"""What the full-text index lacks: banks that are not wholly indexed, and conversations and zones that are behind."""
+"""Finds the gaps of the full-text index: banks that are partly indexed, and conversations and zones that are behind."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -269,7 +269,7 @@ _match: Callable[[Params], Match] = partial(tuple.__new__, Match)  # pyright: ig
 
 @cache
 def _matches(leading: int, narrowed: bool) -> str:
-    """Return the statement that finds texts by so many terms; each has its own parameters, which costs least."""
+    """Return the statement that finds texts by `leading` terms; each has its own parameters, which costs least."""
     by_length = "times + @typed(:fixed, real) + @typed(:by_length, real) * length"
     gains = [
         f"SELECT document, @typed(:weight{place}, real) * times / ({by_length}) AS gain FROM postings"

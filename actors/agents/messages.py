@@ -187,7 +187,7 @@ class RunError(NamedTuple):
 
 
 class RunHeard(NamedTuple):
-    """What a run has said after the characters that the asker has had.
+    """The state of a run, and its text after the characters that the asker has had.
 
     The store knows of a run that has "ended", but for some time `outcome` has what it lacks: the calls of the client's
     functions, the end, the usage. `error` is that of a run that has "failed". Neither a failed run's text nor an

@@ -1,4 +1,4 @@
-"""What is remembered of users for a while: each has its own part, so that none makes others' forgotten."""
+"""A bounded memory of users' things for some time; each user has a share, so that none displaces all of others'."""
 
 from collections import OrderedDict
 from collections.abc import Callable

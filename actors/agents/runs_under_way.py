@@ -22,7 +22,7 @@ LONGEST_WAIT_S = 15.0
 """The time after which a listener is answered even if nothing was said, in seconds."""
 
 MAX_LISTENERS = 64
-"""Those who may wait for the next piece of one run at a time."""
+"""The largest number of listeners that wait for the next piece of one run."""
 
 REMEMBERED_S = 600.0
 """How long the ends of runs are remembered, in seconds, as long as the actor lives."""
@@ -132,7 +132,7 @@ class RunUnderWay:
         self._listeners = []
 
     def outcome(self, after: int, error: RunError | None) -> RunHeard:
-        """Return the end of the run, for one who has had so many characters."""
+        """Return the end of the run, for a listener who has had the first `after` characters."""
         if error is None:
             return RunHeard("ended")
         return RunHeard("failed", self._text()[after:], error, tuple(self.positions))

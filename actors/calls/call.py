@@ -150,7 +150,7 @@ class Call(Struct):
 
     @property
     def scopes(self) -> Scopes | None:
-        """What the sender's API key may do; None without restrictions."""
+        """The scopes of the sender's API key; None without restrictions."""
         return None if self.caller is None else self.caller.scopes
 
     def require_in_scope(self, kind: str, id: str | None) -> None:

@@ -67,7 +67,7 @@ class Target(_Part):
 
 
 class Definition(_Part):
-    """What is created, changed or loaded."""
+    """The definition of an entity to create, change or load."""
 
     name: Reference = Field(None, description=GENERAL["vx.name"])
     description: Text = Field(None, description=GENERAL["vx.description"])

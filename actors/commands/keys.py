@@ -40,7 +40,7 @@ def _require_session(call: Call) -> None:
 
 @dataclass(frozen=True, slots=True)
 class AskedScopes:
-    """What a new key is to be for: services, and entities by name; None for no restriction."""
+    """The scopes of a new key: services, and entities by name; None for no restriction."""
 
     services: list[str] | None = None
     agents: list[str] | None = None

@@ -187,7 +187,7 @@ async def _choice(call: Call, view: BankView) -> Choice:
 
 
 async def _is_much_of(call: Call, view: BankView, choice: Choice) -> bool:
-    """Return whether a choice has so many of a bank's memories that they are better not removed one by one."""
+    """Return whether a choice has too many of a bank's memories to remove them one by one."""
     if choice == Choice():
         return False
     (count,) = await call.core.store.fetch(memories.counted(view.row.id, choice))

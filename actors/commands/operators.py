@@ -1,4 +1,4 @@
-"""What operators do: look at users, set their roles, suspend them, and stop agents (docs/contract.md, "Roles")."""
+"""Operators' acts: look at users, set their roles, suspend them, and stop agents (docs/contract.md, "Roles")."""
 
 import asyncio
 import secrets
@@ -82,7 +82,7 @@ async def _account(call: Call, row: AccountRow) -> Account:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Who holds whom around a user; `truncated` if there is more than is listed."""
+    """The entities around a user and their relations; `truncated` if there are more than are listed."""
 
     user: UserRow
     around: list[Held]

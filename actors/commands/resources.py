@@ -155,7 +155,7 @@ def _that_fit(lengths: list[int]) -> int:
 
 
 class Watched(NamedTuple):
-    """What the changes of a resource are known by.
+    """The signs by which a change of a resource is noticed.
 
     Attributes:
         key: the actor whose changes may concern it: the bank, domain or user.

@@ -54,7 +54,7 @@ _NEWEST = 2**62
 
 
 class Saying(Struct, frozen=True):
-    """What a door says to an agent for its client, and where.
+    """A client's message to an agent, and its conversation.
 
     Without `fork`, `conversation`, `client_id` and `matches` a new conversation begins.
 

@@ -41,7 +41,7 @@ log = logging.getLogger("parley.mcp")
 
 
 class Change(NamedTuple):
-    """What has changed: a resource (`updated`), or the list of `resources` or `prompts`."""
+    """A change of a resource (`updated`), or of the list of `resources` or `prompts`."""
 
     kind: str
     uri: str = ""

@@ -34,7 +34,7 @@ BATCH, MAX_BATCH = 64, 256
 """The least and the largest number of messages that left the window and are indexed together."""
 
 A_MESSAGE_FOR = 128
-"""Between these a batch has a message for each so many indexed statements.
+"""Between these, a batch has one message for this number of indexed statements.
 
 A large index has a page of its own for each common word, so a batch of few messages writes many pages.
 """

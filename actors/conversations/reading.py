@@ -47,7 +47,7 @@ class Newest(NamedTuple):
 
 
 NOTHING = Newest((), None)
-"""What a new conversation or zone has."""
+"""The messages of a new conversation or zone: none."""
 
 
 async def read_window(store: Store, of: Stream[S], stream: S, last_seq: int) -> Newest:

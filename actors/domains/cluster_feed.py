@@ -30,7 +30,7 @@ log = logging.getLogger("parley.streams")
 
 
 class Owners(Protocol):
-    """What the feed needs of `Ownership`."""
+    """The part of `Ownership` that the feed uses."""
 
     on_change: list[Callable[[Any], None]]
 

@@ -1,4 +1,4 @@
-"""What a domain's actor starts with, read in one piece, because the domain may be destroyed meanwhile."""
+"""Reads the state of a domain's actor in one transaction, because the domain may be destroyed meanwhile."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -40,7 +40,7 @@ class RepliesFound(OwnTell, frozen=True):
 
 
 class RepliesUnderWay:
-    """Those of this process; `Core` tells it of agents that are silenced."""
+    """The replies under way in this process; `Core` tells it of agents that are silenced."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -1,4 +1,4 @@
-"""What may answer a question to the engine `recall`, and how messages of the conversation rank among it."""
+"""The candidates for an answer of the engine `recall`, and the rank of messages of the conversation among them."""
 
 import re
 from collections.abc import Sequence

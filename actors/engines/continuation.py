@@ -1,4 +1,4 @@
-"""What goes on with an answer: the next statement, where the answer stops before what is asked for.
+"""Finds the continuation of an answer: the next statement, where the answer stops before the point of the question.
 
 "Dai came, it was a loose fan blade." and "He took £85." answer "What did Dai charge?" only together.
 """

@@ -1,4 +1,4 @@
-"""What a client may ask of the engine beside its message, and what an engine reports about its answer."""
+"""A client's options for an answer of the engine, and the engine's report about it."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal

@@ -83,7 +83,7 @@ class Statements:
         return dropped
 
     def keep_newest(self, count: int) -> Utterance:
-        """Drop all but so many, fewer than there are; return the newest of those dropped."""
+        """Drop all but the newest `count`, fewer than there are; return the newest of those dropped."""
         dropped = self._by_number[self._numbers[-count - 1]]
         self._numbers = self._numbers[len(self) - count :]
         all_of_them = self._by_number

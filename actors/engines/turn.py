@@ -113,7 +113,7 @@ class Reply(Struct, frozen=True, array_like=True):
 
 
 class LookUp(Struct, frozen=True):
-    """What an instant engine returns in place of a reply: it needs the older messages that answer a question.
+    """The result of an instant engine that first needs the older messages which answer a question.
 
     `found` are those that the window has.
     """

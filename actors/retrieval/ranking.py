@@ -65,16 +65,16 @@ IN_CONTEXT = 28
 """The number of best texts whose terms count for the texts around them."""
 
 HOLDS_ANSWER = {NUMBER: 1.5, DATE: 1.3, AGE: 1.5, ONESELF: 1.3}
-"""What the score of a text is multiplied by that holds the kind of answer which the question asks for."""
+"""The factor of the score of a text that holds the kind of answer which the question asks for."""
 
 SPOKEN = 1.5
-"""What the score of a text is multiplied by that is said by someone whom the question names."""
+"""The factor of the score of a text that is said by someone whom the question names."""
 
 WITH_QUESTION = 0.92
-"""What the score of a text is multiplied by that has a question in it: less than `AFTER_QUESTION`."""
+"""The factor of the score of a text that has a question in it: less than `AFTER_QUESTION`."""
 
 ENDS_ASKING = 0.65
-"""What it is multiplied by, besides, if it ends with the question."""
+"""A further factor if it ends with the question."""
 
 _FACTORS = {ASKED: WITH_QUESTION, ASKS: ENDS_ASKING, **HOLDS_ANSWER}
 

@@ -36,7 +36,7 @@ class Caller:
     role: str = "user"
     """The user's role: user, auditor or operator."""
     scopes: Scopes | None = None
-    """What an API key may do; None for a session, and for a key without restrictions."""
+    """The scopes of an API key; None for a session, and for a key without restrictions."""
 
 
 class Authorize(Ask[Caller], frozen=True):

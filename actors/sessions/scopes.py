@@ -13,12 +13,12 @@ LISTS = ("services", "agents", "banks", "domains")
 """The lists; an absent one restricts nothing, an empty one allows nothing."""
 
 GATEWAY_ROUTE = ""
-"""What a gateway route counts as; no list of services allows it."""
+"""The service as which a gateway route counts; no list of services allows it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scopes:
-    """What a key may do: services by name or as `AP_*`, entities by id; `day_limit` in requests a UTC day."""
+    """The scopes of a key: services by name or as `AP_*`, entities by id; `day_limit` in requests a UTC day."""
 
     services: tuple[str, ...] | None = None
     agents: tuple[str, ...] | None = None

@@ -28,7 +28,7 @@ def services_module() -> str:
     reading = sorted(name for name, command in COMMANDS.items() if not command.mutates)
     return (
         "# Made by `make client` from the command table: don't edit.\n"
-        '"""What the client must know of services."""\n\n'
+        '"""The properties of services that the client needs."""\n\n'
         f'PUBLIC = frozenset({public!r})\n"""Services that need no credential."""\n\n'
         f'READING = frozenset({reading!r})\n"""Services that change nothing."""\n'
     )

@@ -1,4 +1,4 @@
-"""What both sides of a move have in common: their tables, and what is asked of each."""
+"""The two sides of a move: their tables, and the interface of each."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass

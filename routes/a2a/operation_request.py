@@ -17,7 +17,7 @@ Wrap = Callable[[Any], bytes]
 """Writes a StreamResponse as an event of the binding."""
 
 STREAMED = object()
-"""What an operation returns whose answer was streamed."""
+"""The result of an operation whose answer was streamed."""
 
 
 @dataclass(frozen=True, slots=True)

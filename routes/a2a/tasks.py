@@ -67,7 +67,7 @@ def artifact_update(
 
 
 def last_events(view: TaskView, pieces: int) -> list[dict[str, Any]]:
-    """Return the events with which the stream of a task ends, after so many pieces of its artifact."""
+    """Return the events with which the stream of a task ends, after a number of pieces of its artifact."""
     events: list[dict[str, Any]] = []
     if view.reply is not None:
         rest = "" if pieces else view.reply.content

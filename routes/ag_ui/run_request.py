@@ -1,4 +1,4 @@
-"""What a client of AG-UI asks for, read from its RunAgentInput."""
+"""The request of a client of AG-UI, read from its RunAgentInput."""
 
 import re
 from collections.abc import Callable
@@ -127,7 +127,7 @@ def reading(received: Received) -> Steps[RunRequest]:
 
 
 class _Messages:
-    """What is used of the messages of a body, taken one by one: the last one, and of those before it their texts."""
+    """Takes the messages of a body one by one, and keeps the last one and the texts of those before it."""
 
     def __init__(self, count: int) -> None:
         self.count = count

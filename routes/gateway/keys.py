@@ -23,7 +23,7 @@ Names = Annotated[list[RequiredReference], Field(max_length=MAX_LISTED)]
 
 
 class KeyScopes(Body):
-    """What a key may do; an absent list is no restriction, an empty one allows nothing."""
+    """The scopes of a key; an absent list is no restriction, an empty one allows nothing."""
 
     services: Names | None = Field(
         None,

@@ -1,4 +1,4 @@
-"""What a client accepts: the weights in its Accept headers."""
+"""The weights in a client's Accept headers."""
 
 import re
 

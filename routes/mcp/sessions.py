@@ -38,7 +38,7 @@ class SessionGone(NotFound):
 
 @dataclass(frozen=True, slots=True)
 class SessionCall:
-    """What a client asks of its session, as it travels to the session's node.
+    """A client's request to its session, as it travels to the session's node.
 
     Attributes:
         does: subscribe to `uri` or no more, wait for changes, or end the session.

@@ -17,7 +17,7 @@ _response = re.compile(r"resp_([0-9a-f]{32})\Z")
 
 
 class Heading(Struct, frozen=True):
-    """What is known of an answer from its beginning.
+    """The part of an answer that is known from its beginning.
 
     Args:
         number: the unique part of the run's id, and of those of completion and response.

@@ -1,4 +1,4 @@
-"""What a request asks of the engine, and where its conversation is."""
+"""Reads a request's options for the engine, and its conversation."""
 
 from collections.abc import Mapping
 from typing import Any, cast

@@ -82,7 +82,7 @@ _MEMORY = {
 _OF_AGENT = {
     "destroyed_agent": text("The agent that it is from, by name; present only if that has been destroyed since.")
 }
-"""What the records of what an agent said may have."""
+"""The optional members of a record of an agent's words."""
 
 RECORDS: dict[str, tuple[str, Schema]] = {
     "own_user": (
@@ -103,7 +103,13 @@ RECORDS: dict[str, tuple[str, Schema]] = {
                 resets_at=TIME,
                 window=text(format="date"),
             ),
-            counts=record("What the user owns.", agents=number(), domains=number(), banks=number(), api_keys=number()),
+            counts=record(
+                "The numbers of entities that the user owns.",
+                agents=number(),
+                domains=number(),
+                banks=number(),
+                api_keys=number(),
+            ),
         ),
     ),
     "session": (
@@ -144,7 +150,7 @@ RECORDS: dict[str, tuple[str, Schema]] = {
     "standing": (
         "AgentStanding",
         record(
-            "What an agent is part of.",
+            "The state of an agent, and its domains and banks.",
             state=text(enum=["online", "offline"]),
             domains=array(text()),
             banks=array(text()),

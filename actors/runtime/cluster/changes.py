@@ -18,7 +18,7 @@ ALL = "changes"
 
 
 class Owners(Protocol):
-    """What hints need of `Ownership`."""
+    """The part of `Ownership` that hints use."""
 
     on_change: list[Callable[[Any], None]]
 

@@ -57,7 +57,7 @@ _AT_ONCE = 1_000
 
 
 class Owners(Nodes, Protocol):
-    """What the directory needs of `Ownership`."""
+    """The part of `Ownership` that the directory uses."""
 
     leaving: HandOvers
     on_change: list[Callable[[ShardMap], None]]

@@ -16,7 +16,7 @@ WaitsFor = Literal["actors", "ledger"]
 
 
 class Waiting(NamedTuple):
-    """What a hand-over waits for, and for how long it has, in seconds."""
+    """The reason why a hand-over waits, and for how many seconds it has waited."""
 
     waits_for: WaitsFor
     s: float
@@ -27,7 +27,7 @@ async def _none() -> Collection[int]:
 
 
 class HandOvers:
-    """Those under way, by shard; `clock` returns a monotonic time in seconds.
+    """The hand-overs under way, by shard; `clock` returns a monotonic time in seconds.
 
     `at_work` returns the shards of which actors are at work for callers.
     """

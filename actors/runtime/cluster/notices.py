@@ -48,7 +48,7 @@ class _Sent(NamedTuple):
 
 
 class Node(Protocol):
-    """What is known of a node."""
+    """A node as this one knows it."""
 
     @property
     def live(self) -> bool:
@@ -62,7 +62,7 @@ class Node(Protocol):
 
 
 class Nodes(Protocol):
-    """What notices need of `Ownership`."""
+    """The part of `Ownership` that notices use."""
 
     on_notices: Callable[[Sequence[NoticeRow]], AsyncFuture[None] | None]
 

@@ -1,4 +1,4 @@
-"""What a node does about shards, given what the ledger shows: pure functions, the same on every node."""
+"""Decides from the ledger which shards a node takes and gives away: pure functions, the same on every node."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache

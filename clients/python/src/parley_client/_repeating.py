@@ -72,7 +72,7 @@ class Repeats:
     longest: float = LONGEST_WAIT_S
 
     def wait_after(self, tries: int, retry_after: float | None) -> float | None:
-        """Return the seconds to wait after so many tries, or None if there is no other."""
+        """Return the seconds to wait after a number of tries, or None if there is no other."""
         if tries >= self.tries or (retry_after or 0.0) > self.max_wait:
             return None
         grown = FIRST_WAIT_S * 2.0 ** min(tries - 1, 30)

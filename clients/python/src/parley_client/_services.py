@@ -1,5 +1,5 @@
 # Made by `make client` from the command table: don't edit.
-"""What the client must know of services."""
+"""The properties of services that the client needs."""
 
 PUBLIC = frozenset(["US_Create", "US_LogOn"])
 """Services that need no credential."""

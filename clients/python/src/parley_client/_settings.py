@@ -1,4 +1,4 @@
-"""What a client is made with: its address, its credential, and the defaults of its connections."""
+"""The settings of a client: its address, its credential, and the defaults of its connections."""
 
 import os
 import platform

@@ -42,7 +42,7 @@ class Figures:
     at: datetime
     requests_s: float
     services: Mapping[str, ServiceFigures]
-    """Those that had requests."""
+    """The services that had requests."""
     loop_lag_ms: float
     """The largest delay of the event loop's timers in this second."""
     units_waiting: int

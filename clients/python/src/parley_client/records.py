@@ -20,7 +20,7 @@ class Quota:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """What the user owns."""
+    """The numbers of entities that the user owns."""
 
     agents: int
     domains: int
@@ -41,7 +41,7 @@ class OwnUser:
     quota: Quota
     """Requests of this UTC day; null where the plan has no limit."""
     counts: Counts
-    """What the user owns."""
+    """The numbers of entities that the user owns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentStanding:
-    """What an agent is part of."""
+    """The state of an agent, and its domains and banks."""
 
     state: Literal["online", "offline"]
     domains: tuple[str, ...]
@@ -472,7 +472,7 @@ class Account:
     quota: Quota
     """Requests of this UTC day; null where the plan has no limit."""
     counts: Counts
-    """What the user owns."""
+    """The numbers of entities that the user owns."""
     role: Literal["user", "auditor", "operator"]
     """The role that counts: that of PARLEY_OPERATORS before the stored one."""
     state: Literal["active", "suspended"]
@@ -564,7 +564,7 @@ class ResetAccount:
     quota: Quota
     """Requests of this UTC day; null where the plan has no limit."""
     counts: Counts
-    """What the user owns."""
+    """The numbers of entities that the user owns."""
     role: Literal["user", "auditor", "operator"]
     """The role that counts: that of PARLEY_OPERATORS before the stored one."""
     state: Literal["active", "suspended"]

@@ -1,4 +1,4 @@
-"""What streams without end share: they go on by themselves where a connection is lost."""
+"""The base of streams without end, which go on by themselves where a connection is lost."""
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace

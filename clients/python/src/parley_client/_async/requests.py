@@ -1,4 +1,4 @@
-"""What the groups of gateway routes share."""
+"""The base of the groups of gateway routes."""
 
 from typing import Any, Protocol
 from urllib.parse import quote, urlencode

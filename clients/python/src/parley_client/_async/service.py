@@ -1,4 +1,4 @@
-"""What the services of a group share."""
+"""The base of the groups of services."""
 
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar

@@ -1,5 +1,5 @@
 # Made by `make client` from parley_client/_async: don't edit.
-"""What streams without end share: they go on by themselves where a connection is lost."""
+"""The base of streams without end, which go on by themselves where a connection is lost."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace

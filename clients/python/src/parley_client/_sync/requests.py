@@ -1,5 +1,5 @@
 # Made by `make client` from parley_client/_async: don't edit.
-"""What the groups of gateway routes share."""
+"""The base of the groups of gateway routes."""
 
 from typing import Any, Protocol
 from urllib.parse import quote, urlencode

@@ -1,5 +1,5 @@
 # Made by `make client` from parley_client/_async: don't edit.
-"""What the services of a group share."""
+"""The base of the groups of services."""
 
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar

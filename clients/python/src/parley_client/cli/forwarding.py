@@ -35,7 +35,7 @@ def url_of(given: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Forwarded:
-    """What became of an event: the receiver's status, or the reason why there is none.
+    """The outcome of forwarding an event: the receiver's status, or the reason why there is none.
 
     Args:
         status: the receiver's HTTP status.

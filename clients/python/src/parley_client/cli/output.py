@@ -1,4 +1,4 @@
-"""What commands print: tables for people, JSON lines for programs."""
+"""The output of commands: tables for people, JSON lines for programs."""
 
 import codecs
 import json
@@ -23,7 +23,7 @@ _CONTROLS = {
     ord("\r"): "",
 }
 _CONTROLS_OF_JSON = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
-"""Those that `json.dumps` leaves as they are."""
+"""The control characters that `json.dumps` leaves as they are."""
 
 
 def visible(text: str) -> str:
