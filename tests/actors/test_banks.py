@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.gateway import Client
-from tests.support.memories import attachments, grant, load, memories, open_to_all, recalled, share
+from tests.support.memories import attachments, grant, load, made_bank, memories, open_to_all, recalled, share
 from tests.support.operator import live_actor, on_plan
 
 LEVELS = ["none", "read", "write", "admin"]
@@ -26,11 +26,9 @@ def name(unique: str) -> str:
 
 
 @pytest.fixture
-async def bank(user: Client, unique: str, name: str) -> str:
+async def bank(user: Client, unique: str) -> str:
     """A bank of the user with the selected agent `<unique>-keeper` as its admin."""
-    await user.agent(f"{unique}-keeper")
-    (await user.command("MB_Create", vx={"name": name, "description": "Notes"})).ok()
-    return name
+    return await made_bank(user, unique)
 
 
 async def listed(client: Client, **body: Any) -> list[str]:

@@ -5,6 +5,13 @@ from typing import Any
 from tests.support.gateway import Answer, Client
 
 
+async def made_bank(user: Client, unique: str) -> str:
+    """Make a bank of the user, with the selected agent `<unique>-keeper` as its admin; return the bank's name."""
+    await user.agent(f"{unique}-keeper")
+    (await user.command("MB_Create", vx={"name": f"{unique}-bank", "description": "Notes"})).ok()
+    return f"{unique}-bank"
+
+
 async def load(client: Client, bank: str, memory: str, text: str, **target: str) -> Answer:
     """Load a memory into a bank."""
     return await client.command("MB_Load", target={"bank": bank, **target}, vx={"name": memory}, content=text)

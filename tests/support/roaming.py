@@ -1,7 +1,8 @@
 """Clients that send their requests through several nodes."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +41,16 @@ class UserEverywhere:
         answer = await self.through[0].request("POST", "/api/api-keys", json={"name": "key", **made})
         assert answer.http == 201, answer.body
         return [client.as_user(answer.body["key"], self.name) for client in self.through]
+
+
+@asynccontextmanager
+async def user_of_two(nodes: Nodes) -> AsyncIterator[UserEverywhere]:
+    """A user with an agent, at home on the first of two nodes."""
+    async with AsyncExitStack() as stack:
+        entries = Entries(nodes, [await stack.enter_async_context(nodes.client(index)) for index in range(2)])
+        user = await entries.user_on(0, "lovelace")
+        await user.through[0].agent("scout")
+        yield user
 
 
 class Roaming(Client):

@@ -1,7 +1,6 @@
 """A user's home that moves to another node between the look at its credential and the count of its request."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from actors.sessions.messages import Caller
 from tests.support.gateway import BUS, Client
 from tests.support.mcp_client import sent
 from tests.support.nodes import Nodes, running
-from tests.support.roaming import Entries, UserEverywhere
+from tests.support.roaming import UserEverywhere, user_of_two
 
 OPTIONS = CoreOptions(registrations_per_hour=0, default_plan="builder")
 
@@ -26,11 +25,8 @@ async def nodes(tmp_path: Path) -> AsyncIterator[Nodes]:
 @pytest.fixture
 async def user(nodes: Nodes) -> AsyncIterator[UserEverywhere]:
     """A user at home on the first node, with an agent."""
-    async with AsyncExitStack() as stack:
-        entries = Entries(nodes, [await stack.enter_async_context(nodes.client(index)) for index in range(2)])
-        made = await entries.user_on(0, "lovelace")
-        await made.through[0].agent("scout")
-        yield made
+    async with user_of_two(nodes) as user:
+        yield user
 
 
 async def bus(client: Client) -> int:

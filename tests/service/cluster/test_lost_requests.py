@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -16,7 +15,7 @@ from routes.forwarding import entry
 from tests.support.gateway import Client
 from tests.support.loopback_post import Network
 from tests.support.nodes import Nodes, running
-from tests.support.roaming import Entries, UserEverywhere
+from tests.support.roaming import UserEverywhere, user_of_two
 
 OPTIONS = CoreOptions(registrations_per_hour=0, default_plan="enterprise")
 
@@ -35,11 +34,8 @@ async def nodes(tmp_path: Path, network: Network) -> AsyncIterator[Nodes]:
 @pytest.fixture
 async def user(nodes: Nodes) -> AsyncIterator[UserEverywhere]:
     """A user at home on the first node, with an agent."""
-    async with AsyncExitStack() as stack:
-        entries = Entries(nodes, [await stack.enter_async_context(nodes.client(index)) for index in range(2)])
-        made = await entries.user_on(0, "lovelace")
-        await made.through[0].agent("scout")
-        yield made
+    async with user_of_two(nodes) as user:
+        yield user
 
 
 async def stored(user: Client) -> list[str]:

@@ -13,7 +13,7 @@ from mcp_types import ResourceTemplateReference
 from tests.support.gateway import Client
 from tests.support.mcp_client import MODES, Mode, bearer, connected, sent
 from tests.support.memories import load, open_to_all, share
-from tests.support.operator import on_plan, set_plan
+from tests.support.operator import set_plan
 from tests.support.skills import named, zipped
 
 NOT_FOUND = {"auto": -32602, "legacy": -32002}
@@ -21,24 +21,10 @@ NOT_FOUND = {"auto": -32602, "legacy": -32002}
 
 
 @pytest.fixture
-async def owner(user: Client, unique: str) -> Client:
-    """A user with an agent, a bank of two memories and a domain."""
-    await on_plan(user, "enterprise")
-    await user.agent(f"{unique}-agent")
-    (await user.command("MB_Create", vx={"name": f"{unique}-bank", "description": "Field notes"})).ok()
-    (await load(user, f"{unique}-bank", "moon", "The Moon is 384,400 km away.")).ok()
-    (await load(user, f"{unique}-bank", "sun/how far?", "The Sun is 150 million km away: öü")).ok()
-    (await user.command("DM_Create", vx={"name": f"{unique}-domain", "description": "A workspace"})).ok()
-    return user
-
-
-@pytest.fixture
-async def guest(owner: Client, unique: str) -> Client:
-    """Another user with an agent that everybody sees."""
-    other = await owner.as_user().register(f"{unique}-guest")
-    await on_plan(other, "enterprise")
-    await other.agent(f"{unique}-visitor", access="public")
-    return other
+async def owner(owner: Client, unique: str) -> Client:
+    """The user of conftest.py, with a second memory in the bank."""
+    (await load(owner, f"{unique}-bank", "sun/how far?", "The Sun is 150 million km away: öü")).ok()
+    return owner
 
 
 class Connecting:

@@ -16,17 +16,6 @@ from tests.support.operator import on_plan
 from tests.support.skills import named
 
 
-@pytest.fixture
-async def owner(user: Client, unique: str) -> Client:
-    """A user with an agent, a bank of one memory and a domain."""
-    await on_plan(user, "enterprise")
-    await user.agent(f"{unique}-agent")
-    (await user.command("MB_Create", vx={"name": f"{unique}-bank"})).ok()
-    (await load(user, f"{unique}-bank", "moon", "The Moon is 384,400 km away.")).ok()
-    (await user.command("DM_Create", vx={"name": f"{unique}-domain", "description": "A workspace"})).ok()
-    return user
-
-
 async def test_the_official_client_is_told_of_its_subscriptions(owner: Client, unique: str):
     bank, lobby = f"parley://bank/{unique}-bank", f"parley://zone/{unique}-domain/lobby"
     async with in_session(owner) as session:

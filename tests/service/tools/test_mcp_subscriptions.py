@@ -12,28 +12,7 @@ from tests.support.gateway import Client, running
 from tests.support.mcp_client import bearer, connected, sent
 from tests.support.mcp_streams import listening
 from tests.support.memories import load, share
-from tests.support.operator import on_plan
 from tests.support.skills import named
-
-
-@pytest.fixture
-async def owner(user: Client, unique: str) -> Client:
-    """A user with an agent, a bank of one memory and a domain."""
-    await on_plan(user, "enterprise")
-    await user.agent(f"{unique}-agent", access="public")
-    (await user.command("MB_Create", vx={"name": f"{unique}-bank"})).ok()
-    (await load(user, f"{unique}-bank", "moon", "The Moon is 384,400 km away.")).ok()
-    (await user.command("DM_Create", vx={"name": f"{unique}-domain", "description": "A workspace"})).ok()
-    return user
-
-
-@pytest.fixture
-async def guest(owner: Client, unique: str) -> Client:
-    """Another user with an agent that everybody sees."""
-    other = await owner.as_user().register(f"{unique}-guest")
-    await on_plan(other, "enterprise")
-    await other.agent(f"{unique}-visitor", access="public")
-    return other
 
 
 async def test_changes_of_a_bank_are_told(owner: Client, unique: str):
