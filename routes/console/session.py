@@ -154,8 +154,18 @@ def _require_own_page(request: Request, base_url: str) -> None:
     site, origin = header(request, "sec-fetch-site"), header(request, "origin")
     if site is not None:
         is_own = site in _OWN_SITE
+    elif origin is not None:
+        hosts = {(header(request, "host") or "").lower(), _host_of(base_url)} - {""}  # RFC 9110, 7.2: Host may be empty
+        is_own = _host_of(origin) in hosts
     else:
-        hosts = {(header(request, "host") or "").lower(), urlsplit(base_url).netloc.lower()}
-        is_own = origin is None or urlsplit(origin).netloc.lower() in hosts
+        is_own = True
     if not is_own:
         raise NotPermitted("Log on to the console from its own page; programs use US_LogOn.")
+
+
+def _host_of(url: str) -> str:
+    """Return the host and port of a URL, in lower case; empty if it has none or is malformed."""
+    try:
+        return urlsplit(url).netloc.lower()
+    except ValueError:
+        return ""

@@ -5,8 +5,10 @@ RFC 9110 that a server may enforce is enforced here, before Sanic or the fast pa
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from ipaddress import IPv6Address
 
 from actors.errors import MalformedBody
 
@@ -21,10 +23,24 @@ _REQUEST_LINE = re.compile(rf"({_TOKEN}) ([!-~]+) HTTP/1\.([01])")  # RFC 9112, 
 _FIELD = re.compile(rf"({_TOKEN}):([\t -~\x80-\xff]*)")  # RFC 9112, 5; RFC 9110, 5.5: no controls but HTAB
 _NAME = re.compile(_TOKEN)
 _HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::[0-9]{0,5})?")  # RFC 3986, 3.2.2
-_VALUES = {
-    "host": _HOST,
-    "content-length": re.compile(r"[0-9]{1,18}"),  # RFC 9110, 8.6, for plausible lengths
-    "transfer-encoding": re.compile("chunked"),
+
+
+def _is_host(value: str) -> bool:
+    """Return whether a value is a host with an optional port; in brackets stands an IPv6 address."""
+    if not _HOST.fullmatch(value):
+        return False
+    if value[:1] == "[":
+        try:
+            IPv6Address(value[1 : value.index("]")])
+        except ValueError:
+            return False
+    return True
+
+
+_VALUES: dict[str, Callable[[str], object]] = {
+    "host": _is_host,
+    "content-length": re.compile(r"[0-9]{1,18}").fullmatch,  # RFC 9110, 8.6, for plausible lengths
+    "transfer-encoding": re.compile("chunked").fullmatch,
 }
 _VALUE_FAULTS = {
     "host": "The header Host is not a host name or address with an optional port.",
@@ -117,8 +133,8 @@ def _field(line: str) -> tuple[str, str] | None:
         return None
     name = match[1].lower()
     value = match[2].strip(" \t")  # RFC 9110, 5.5: white space around a value is not part of it
-    allowed = _VALUES.get(name)
-    return None if allowed and not allowed.fullmatch(value) else (name, value)
+    is_allowed = _VALUES.get(name)
+    return None if is_allowed and not is_allowed(value) else (name, value)
 
 
 def _require_once(fields: list[tuple[str, str]]) -> None:
@@ -140,7 +156,7 @@ def _require_no_doubt_of_length(headers: dict[str, str], minor: str) -> None:
 def _origin_form(method: str, target: str, minor: str, headers: dict[str, str], fields: list[tuple[str, str]]) -> str:
     """Return the request line of an absolute target in origin form, with the target's Host (RFC 9112, 3.2.2)."""
     absolute = _ABSOLUTE.fullmatch(target)
-    if absolute is not None and _HOST.fullmatch(absolute[1]):
+    if absolute is not None and _is_host(absolute[1]):
         headers["host"] = absolute[1]
         fields[:] = [("host", absolute[1]), *(field for field in fields if field[0] != "host")]
         target = f"{absolute[2] or '/'}{absolute[3] or ''}"

@@ -77,6 +77,7 @@ LEFT = {
     "a NUL": request("X-Nul: \x00"),
     "a byte that is not ASCII": request("X-Name: J\xf6rg"),
     "a long head": request("X-Long: " + "a" * 8_192),
+    "a Host that is no address in brackets": request().replace(b"gateway", b"[1]"),
     "no head": b"\r\n\r\n",
 }
 

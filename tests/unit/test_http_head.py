@@ -61,6 +61,8 @@ def test_options_may_be_asked_of_the_whole_server():
         (b"GET / HTTP/1.1", "Host is missing"),
         (b"GET / HTTP/1.1\r\nHost: a\r\nhost: a", "host was sent more than once"),
         (b"GET / HTTP/1.1\r\nHost: a b", "Host is not a host name"),
+        (b"GET / HTTP/1.1\r\nHost: [1]", "Host is not a host name"),
+        (b"GET http://[:::]/ HTTP/1.1\r\nHost: a", "begins with /"),
         (b"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 0x5", "Content-Length is not a decimal number"),
         (b"GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip", "Transfer-Encoding"),
         (b"GET / HTTP/1.1\r\nHost: a\r\nX: b\r\n c", "begins with white space"),

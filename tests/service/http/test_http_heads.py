@@ -99,6 +99,8 @@ BAD_HEADS = {
     "a Host with a word as port": head(LENGTH, host="Host: gateway:http") + BODY,
     "a Host with a space": head(LENGTH, host="Host: gate way") + BODY,
     "a Host that opens a bracket": head(LENGTH, host="Host: [::1") + BODY,
+    "a Host that is no address in brackets": head(LENGTH, host="Host: [1]") + BODY,
+    "a Host that is an IPv4 address in brackets": head(LENGTH, host="Host: [127.0.0.1]:80") + BODY,
     # request lines (RFC 9112, 3)
     "HTTP/1.2": get("/api/health", "HTTP/1.2"),
     "HTTP/2.0": get("/api/health", "HTTP/2.0"),
@@ -126,6 +128,7 @@ BAD_HEADS = {
     "a target with a wrong port": get("http://gateway:port/"),
     "a target with a user": get("http://user@gateway/"),
     "a target that opens a bracket": get("http://[::1/"),
+    "a target that is no address in brackets": get("http://[1]/"),
     "a target of another scheme": get("ftp://gateway/file"),
     "a target with a fragment": get("/docs#top"),
     "a star with GET": get("*"),
