@@ -26,6 +26,7 @@ from routes.http.access_log import AccessLog
 from routes.http.addresses import Network
 from routes.http.answers import identify
 from routes.http.background import BackgroundTasks
+from routes.http.bodies import drop_body
 from routes.http.connections import Connections
 from routes.http.cors import VARIES, Cors
 from routes.http.errors import ErrorHandler
@@ -127,7 +128,6 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
     bus = CommandBus(exchange, internal_auth)
     app.ctx.bus = bus
     app.blueprint(bus.blueprint(options.brand))
-    app.blueprint(health_blueprint(core, options.version))
     live = Live(core, requests, lag)
     gateway = GatewayRoutes(exchange, internal_auth, live)
     app.blueprint(gateway.blueprint(served))
@@ -144,6 +144,7 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
     if options.console_enabled:
         app.blueprint(ConsoleSession(exchange, bus, options.version, bus_path).blueprint())
     pages: tuple[Any, ...] = (
+        health_blueprint(core, options.version),
         metrics_blueprint(core, requests, connections, lag, live),
         openapi_blueprint(options.brand),
         docs_blueprint(welcome_assets()),
@@ -151,6 +152,7 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
         *((console_pages(),) if options.console_enabled else ()),
     )
     for blueprint in pages:
+        blueprint.on_request(drop_body)
         blueprint.on_response(identify)
         app.blueprint(blueprint)
     return app

@@ -50,6 +50,15 @@ async def received_body(request: Request) -> bytes:
     return request.body
 
 
+async def drop_body(request: Request) -> None:
+    """Receive the body of a request that needs none, because Sanic logs the path of one whose body is left unread.
+
+    Raises:
+        PayloadTooLarge, RequestTimeout, WrongMediaType: as `received_body`.
+    """
+    await received_body(request)
+
+
 async def next_turn(body: bytes) -> None:
     """Yield to the loop before a long body is parsed, so that its parsing is a step of its own."""
     if len(body) > LONG_BODY_BYTES:

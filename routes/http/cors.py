@@ -7,7 +7,7 @@ from typing import Any
 from sanic import HTTPResponse, Request
 
 from routes.http.answers import request_id_of
-from routes.http.bodies import header
+from routes.http.bodies import drop_body, header
 
 METHODS = "GET, HEAD, POST, DELETE"
 MAX_AGE_S = 7_200
@@ -56,6 +56,7 @@ class Cors:
         origin = header(request, "origin")
         if origin not in self._origins or not self._covers(request.path):
             return None
+        await drop_body(request)
         asked = header(request, "access-control-request-headers") or ""
         headers = {"Access-Control-Allow-Methods": METHODS, "Access-Control-Max-Age": str(MAX_AGE_S)}
         if _names.fullmatch(asked):  # clients send headers of their own, and a header alone opens nothing

@@ -9,7 +9,7 @@ from sanic import Blueprint, HTTPResponse, Request
 
 from actors.core import Core
 from persistence.store import Store
-from routes.http.answers import JsonAnswer, request_id_of
+from routes.http.answers import JsonAnswer
 
 Status = Literal["ok", "degraded", "draining", "unavailable"]
 
@@ -37,8 +37,7 @@ def health_blueprint(core: Core, version: str) -> Blueprint:
             "actors": len(core.directory),
         } | ({"note": fault} if fault else {})
         serves = status in SERVING
-        headers = {"X-Request-Id": request_id_of(request)} | ({} if serves else {"Retry-After": "1"})
-        return JsonAnswer(orjson.dumps(body), 200 if serves else 503, headers)
+        return JsonAnswer(orjson.dumps(body), 200 if serves else 503, {} if serves else {"Retry-After": "1"})
 
     return blueprint
 
