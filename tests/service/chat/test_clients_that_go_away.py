@@ -2,12 +2,13 @@
 
 import asyncio
 
+import orjson
 import pytest
 
 from tests.gateways.gate import Gate
-from tests.support.gateway import Client
+from tests.support.gateway import BUS, Client
 from tests.support.operator import on_plan
-from tests.support.wire import events_of, streamed
+from tests.support.wire import connected, events_of, raw_post, streamed, until_closed
 from tests.support.workspaces import opened_with_a_guest, said_in
 
 
@@ -53,6 +54,23 @@ async def test_a_client_that_goes_away_does_not_cancel_a_chat_answered_as_json(
     await gate.reached()
     chat.cancel()
     await asyncio.gather(chat, return_exceptions=True)
+    gate.open()
+    (await scripted_user.command("AP_Chat", content="say:next")).ok()
+    history = (await scripted_user.command("AP_History")).ok().content
+    assert [message["content"] for message in history][1:] == ["done", "say:next", "next"]
+
+
+@pytest.mark.parametrize("accept", ["application/json", "text/event-stream"])
+async def test_a_client_that_closes_only_its_sending_side_has_gone_too(
+    scripted_user: Client, name: str, gate: Gate, accept: str
+):
+    await scripted_user.agent(name)
+    body = orjson.dumps({"service": "AP_Chat", "content": f"wait:{gate} say:done"})
+    async with connected(scripted_user.base) as (reader, writer):
+        writer.write(raw_post(BUS, body, f"Authorization: Bearer {scripted_user.token}", f"Accept: {accept}"))
+        await gate.reached()
+        writer.write_eof()
+        assert await asyncio.wait_for(until_closed(reader), 30) == b""
     gate.open()
     (await scripted_user.command("AP_Chat", content="say:next")).ok()
     history = (await scripted_user.command("AP_History")).ok().content
