@@ -1,7 +1,7 @@
-"""The frame around every request, shared by the three front doors: the command bus, the gateway routes, MCP.
+"""The frame around every request, shared by the command bus, the gateway routes and MCP.
 
 It covers the request id and address, the timer, errors, metrics and the log, and the order in which a command's audit
-row and idempotency record are stored. Each door has its own checks and its own shape of answers.
+row and idempotency record are stored. Each of them has its own checks and its own shape of answers.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
