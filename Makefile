@@ -253,7 +253,7 @@ console-vendor: ## Fetch the console's libraries from the npm registry into cons
 
 .PHONY: clean
 clean: ## Remove the environments and caches (data/ stays)
-	rm -rf .venv .venv-schemathesis .venv-a2a-kit .venv-bench .venv-uv .ruff_cache .pytest_cache .hypothesis .coverage htmlcov
+	rm -rf .venv .venv-schemathesis .venv-a2a-kit .venv-bench .venv-uv .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(RUNTIME): | $(UV_ENV)

@@ -5,8 +5,10 @@ import re
 import sqlite3
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from contextlib import closing
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import NamedTuple
 
@@ -285,6 +287,25 @@ def test_the_files_that_the_page_on_architecture_names_are_there() -> None:
     named = set(re.findall(r"`((?:actors|routes|persistence|config|tests)/[\w/]+\.\w+)`", page))
     assert len(named) > 40
     assert [name for name in sorted(named) if not (CHECKOUT / name).exists()] == []
+
+
+def test_each_library_that_the_product_imports_is_a_dependency_of_its_own() -> None:
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = {distribution(re.split(r"[<>=\[]", one)[0]) for one in project["dependencies"]}
+    packages = packages_distributions()
+    imported = {
+        module.partition(".")[0]
+        for part in MAY_IMPORT
+        for file in [*CHECKOUT.glob(f"{part}.py"), *CHECKOUT.glob(f"{part}/**/*.py")]
+        for _, module in modules_imported(file)
+    }
+    libraries = imported - sys.stdlib_module_names - MAY_IMPORT.keys()
+    assert {name for name in libraries if declared.isdisjoint(map(distribution, packages[name]))} == set()
+
+
+def distribution(name: str) -> str:
+    """Write the name of a distribution as the package index compares it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def test_no_file_is_too_long() -> None:
