@@ -154,7 +154,7 @@ async def test_a_refused_message_is_told_at_once_and_nothing_refused_is_read_aga
     for number, text in enumerate(("say:second", "say:third"), 1):
         async with page.expect_response(lambda response: '"AP_History"' in (response.request.post_data or "")) as read:
             await say(page, text)
-            await expect(page.get_by_role("alert")).to_have_count(number)
+            await expect(page.get_by_role("log", name="Messages").get_by_role("alert")).to_have_count(number)
             told.set()
         assert (await read.value).status == 400
         told.clear()
