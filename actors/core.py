@@ -193,7 +193,7 @@ class Core:
         self.changes = changes or Changes()
         self.open_streams = OpenStreams()
         self.credential_watches = OpenStreams()
-        """Those who hear a run, which a stop of the gateway lets go on, and no limit counts."""
+        """The watches over callers who hear runs: a stop lets the runs go on, and no limit counts the watches."""
         self.runs_waiting: RunsWaiting = {}
         self.zone_replies = RepliesUnderWay(store)
         self.outbound = options.webhooks.outbound

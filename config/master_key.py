@@ -51,6 +51,7 @@ def load_master_key(settings: Settings, *, first_start: bool) -> bytes:
 
 
 def _read(path: Path) -> bytes:
+    """Read a key file; a FileNotFoundError or PermissionError is the caller's."""
     try:
         key = base64.b64decode(path.read_bytes().strip(), validate=True)
     except (FileNotFoundError, PermissionError):

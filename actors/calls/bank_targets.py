@@ -15,7 +15,7 @@ from actors.banks.messages import (
 )
 from actors.calls.call import Call
 from actors.calls.targets import named, target_agent
-from actors.calls.user_targets import is_meant
+from actors.calls.user_targets import is_for_caller, is_meant
 from actors.errors import NotFound, NotPermitted
 from persistence import agents, banks, memories, offers
 from persistence.users import name_key
@@ -105,6 +105,8 @@ async def _read_bank(call: Call, bank_id: str, viewer: BankViewer) -> tuple[Bank
 async def target_agent_of(call: Call, view: BankView, *, withdraws: bool = False) -> tuple[str, str, str]:
     """Find the target agent of a bank's command: one that the caller sees or, for a reader of the bank, one in it.
 
+    Beside another user as `target.user` only admins find one that they don't see, because its owner is not told.
+
     `withdraws`: an admin also finds an agent with only an offer, because the agent may have been hidden since.
     Returns its id, its owner's id and its name.
 
@@ -114,7 +116,8 @@ async def target_agent_of(call: Call, view: BankView, *, withdraws: bool = False
         NotPermitted: the sender's API key is not for it.
     """
     name, fetch = call.target.agent, call.core.store.fetch
-    if name is not None and view.permission != "none":
+    tells_owner = view.permission == "admin" or is_for_caller(call)
+    if name is not None and view.permission != "none" and tells_owner:
         found = await fetch(memories.wrote_in(view.row.id, name))
         if not found and withdraws and view.permission == "admin":
             found = await fetch(offers.offered_in(view.row.id, name))

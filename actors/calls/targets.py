@@ -289,6 +289,8 @@ async def speaks_in_zone(call: Call) -> bool:
 async def target_agent_in(call: Call, view: DomainView) -> AgentRow:
     """Find the target agent of a domain's command; everyone who sees the domain finds the agents in it.
 
+    Beside another user as `target.user` only the domain's owner finds one out of sight, because its owner is not told.
+
     Raises:
         NotFound: there is none of that name in the domain, and none that the caller may see, or `target.user` is not
             its owner.
@@ -301,7 +303,8 @@ async def target_agent_in(call: Call, view: DomainView) -> AgentRow:
     found = await call.core.store.fetch(agents.id_by_name(name))
     if not found:
         raise no_such_agent()
-    if not await call.ask(DOMAIN, view.row.id, StandsIn(found[0])):
+    tells_owner = view.row.owner_id == call.user.user_id or is_for_caller(call)
+    if not tells_owner or not await call.ask(DOMAIN, view.row.id, StandsIn(found[0])):
         return (await agent_named(call, name)).row
     call.require_in_scope("agents", found[0])
     rows = await call.core.store.fetch(agents.by_id(found[0]))

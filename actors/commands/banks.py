@@ -18,7 +18,7 @@ from actors.calls.call import Answer, Call
 from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.request import require_name
 from actors.calls.targets import agent_named, own_target_agent, target_agent
-from actors.calls.user_targets import is_for_caller, require_meant, require_name_in_plan, require_own, target_user_id
+from actors.calls.user_targets import is_for_caller, require_name_in_plan, require_own, target_user_id
 from actors.commands.command import BANK_MEMBERS, NAMED, PAGE, Command, ToolDescription
 from actors.errors import MissingField, NotFound, StateConflict
 from actors.sessions.scopes import listed_ids
@@ -92,6 +92,8 @@ async def list_agents(call: Call) -> Answer:
     name, scopes = call.target.agent, call.scopes
     if name is not None and scopes is not None and scopes.agents is not None:
         await agent_named(call, name)
+    elif name is not None and not is_for_caller(call):
+        await target_agent_of(call, view, withdraws=True)
     return await _attachments(call, view, cursor(call, str) or "", name)
 
 
@@ -102,8 +104,6 @@ async def _attachments(call: Call, view: BankView, after: str, agent: str | None
         raise NotFound(
             "No agent of this name is attached to the bank or offered it; leave target.agent out to list all."
         )
-    if agent is not None and rows:
-        await require_meant(call, rows[0].agent_id)
     return Answer(
         profile=[bank_record(view.row)],
         content=[attachment_record(row) for row in rows[:limit]],

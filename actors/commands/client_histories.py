@@ -11,8 +11,8 @@ from persistence import quotes
 from persistence.censoring import REDACTED
 from persistence.store import Store
 
-_MANY_MARKS = re.compile(r"([^\w\s]{31,})")
-"""A run of more combining marks than any language has (UAX #15, "Stream-Safe Text Format"), or of other signs."""
+_MANY_MARKS = re.compile(r"([^\w\s\x00-\x7f]{31,})")
+"""A run of more combining marks than any language has (UAX #15, "Stream-Safe Text Format"), or of emoji."""
 
 
 def compared(messages: Iterable[tuple[str, str]]) -> Steps[list[tuple[str, str]]]:
@@ -25,7 +25,7 @@ def compared(messages: Iterable[tuple[str, str]]) -> Steps[list[tuple[str, str]]
 
 
 def plain(text: str) -> str:
-    """Return a text as it is compared: in NFC, but for runs of marks, whose time would grow with their square."""
+    """Return a text as it is compared: in NFC, but for long runs of marks, whose time would grow with their square."""
     parts = _MANY_MARKS.split(text.strip())
     parts[::2] = [unicodedata.normalize("NFC", part) for part in parts[::2]]
     return "".join(parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 from actors.agents.messages import no_such_agent
-from actors.domains.membership import Move
+from actors.domains.membership import BANNED, INVITED, Membership, Move
 from actors.domains.streams import Whom
 from actors.engines.message import Utterance
 from actors.engines.turn import Memory, Persona
@@ -180,8 +180,12 @@ def no_member(domain: DomainRow) -> NotPermitted:
     return NotPermitted(f"None of your agents is a member of {domain.name}; {how_to_join(domain)}.")
 
 
-def not_in_domain(agent: str, domain: DomainRow, user_id: str) -> NotInDomain:
+def not_in_domain(agent: str, state: Membership, domain: DomainRow, user_id: str) -> NotInDomain:
     """Make the error for a member's message to an agent that is not in the domain."""
+    if state is BANNED:
+        return NotInDomain(f"{agent} is banned from {domain.name}; {domain.owner} lifts that with DM_Unban.")
+    if state is INVITED:
+        return NotInDomain(f"{agent} is invited to {domain.name}, but no member yet; its owner accepts with DM_Join.")
     may_invite = domain.access != "agent" or domain.owner_id == user_id
     remedy = "invite it with DM_Invite" if may_invite else f"ask {domain.owner} to invite it"
     return NotInDomain(f"{agent} is not a member of {domain.name}; {remedy} first.")

@@ -17,6 +17,7 @@ from actors.conversations.stored import (
 )
 from actors.domains.answers import of_receipt, once_stored
 from actors.domains.host import DomainHost
+from actors.domains.membership import MEMBER, NONE
 from actors.domains.messages import Said, SayInZone, no_such_zone, not_in_domain
 from actors.domains.replies_under_way import Replied, RepliesFound, RepliesUnderWay
 from actors.domains.streams import Feed
@@ -98,8 +99,10 @@ class ZoneTalk:
             raise no_such_zone()
         if message.spoken_to:
             persona = message.answering[0]
-            if not self._host.memberships.is_member(persona.id):
-                raise not_in_domain(persona.name, domain, message.viewer.user_id)
+            member = self._host.memberships.get(persona.id)
+            state = NONE if member is None else member.state
+            if state is not MEMBER:
+                raise not_in_domain(persona.name, state, domain, message.viewer.user_id)
         return zone
 
     def _turns(self, zone: Zone, before: Window, message: SayInZone) -> Iterator[Turn]:

@@ -22,7 +22,7 @@ _PHRASES_OF_COURTESY: dict[Courtesy, str] = {
         ça va, comment ça va, comment vas tu, comment allez vous, qué tal, hola qué tal, cómo estás, cómo está usted,
         cómo te va, come va, come stai, tutto bene, buon giorno, buona sera""",
     "farewell": """good night, see you, see you soon, see you later, see you tomorrow, see you around,
-        talk to you later, talk to you soon, talk to you tomorrow, talk later, talk soon, later, take care,
+        talk to you later, talk to you soon, talk to you tomorrow, talk later, talk soon, take care,
         have a good one, have a nice day, have a good day, have a great day, have a nice evening, have a good evening,
         have a good night, have a nice weekend, have a good weekend, have a great weekend,
         gute nacht, auf wiedersehen, bis bald, bis dann, bis gleich, bis nachher, bis später, bis morgen, mach s gut,
@@ -87,4 +87,5 @@ def _phrase_among(words: list[str]) -> Courtesy | None:
         start += 1
     while start < end and words[end - 1] in _AFTER_PHRASE:
         end -= 1
-    return _PHRASES.get(" ".join(words[start:end]))
+    kind = _PHRASES.get(" ".join(words[start:end]))
+    return None if kind == "reaction" and end < len(words) else kind  # "Got it today."

@@ -31,7 +31,7 @@ _MOST = 24  # newest messages with a word that are looked at
 _READ = tokenizer.SLICE_CHARS  # characters of a text
 _FEW = 8  # messages with a word that tells what is spoken of, however few there are in all
 _RARE = 40  # times as many messages as have a word that tells what is spoken of
-_SHARED = 3  # what has a smaller part of the words than one in this number speaks of something else
+_SHARED = 3  # a text with fewer than a third of the words speaks of something else
 
 
 def newer_statement(turn: Turn, question: Question, owners: Set[str], answer: FoundUtterance) -> Utterance | None:

@@ -127,7 +127,10 @@ _UNSPACED_TRIPLE = re.compile(
 
 
 def split(text: str) -> list[str]:
-    """Return the words of a text in order, in lower case, with their accents."""
+    """Return the words of a text in order, in lower case, with their accents.
+
+    In a long text that is not ASCII a word of hundreds of characters may count as several.
+    """
     if text.isascii():
         return text.encode().translate(_ASCII).decode().split()
     if len(text) > SLICE_CHARS:  # the time to normalize combining marks grows with the square of their number
@@ -139,10 +142,7 @@ def split(text: str) -> list[str]:
 
 
 def splitting(text: str) -> Steps[list[str]]:
-    """Return the words of a text in steps, as `split` finds them.
-
-    In a long text a word of hundreds of characters may count as several.
-    """
+    """Return the words of a text in steps, as `split` does; here a long ASCII word may count as several, too."""
     if len(text) <= SLICE_CHARS:
         return split(text)
     said: list[str] = []

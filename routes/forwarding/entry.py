@@ -40,7 +40,8 @@ NODE = "X-Parley-Node"
 NOT_REACHED_S = 4.0
 """Seconds for which a request that did not begin is sent again: a dead node's shards have an owner before that."""
 FAIL_OVER_S = WORK_S + 1.0
-"""The same where the shard has no owner or is handed over, or an owner died with a request that may be sent again."""
+"""The same where the shard has no owner or its owner refuses the request, as while it hands the shard over, or where an
+owner died with a request that may be sent again."""
 FRAME_S = 330.0
 """Seconds that a node may take for the next frame, as long as a connection waits for an answer."""
 MAX_MOVES = 4

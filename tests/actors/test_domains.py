@@ -182,17 +182,25 @@ async def test_notes_of_memberships_name_a_remedy_that_helps(company: Company, d
 
 
 @pytest.mark.parametrize("access", ["domain", "agent"])
-async def test_a_chat_with_an_agent_outside_says_who_may_invite_it(company: Company, domain: str, access: str):
+async def test_a_chat_with_an_agent_outside_says_how_it_gets_in(company: Company, domain: str, access: str):
     await founded(company.owner, domain, access=access)
     (await move(company.owner, "DM_Invite", domain, agent_of(company.member))).ok()
     (await move(company.member, "DM_Join", domain, agent_of(company.member))).ok()
     outside = agent_of(company.subject)
-    for user in (company.owner, company.member):
-        may_invite = access == "domain" or user is company.owner
+
+    async def note_for(user: Client) -> str:
         answer = await user.command("AP_Chat", target={"domain": domain, "agent": outside}, content="Hello")
-        said = "invite it with DM_Invite" if may_invite else f"ask {company.owner.name} to invite it"
-        assert answer.refused(3002, 409).note.endswith(f"; {said} first.")
-        assert ((await move(user, "DM_Invite", domain, outside)).code == 0) is may_invite
+        return answer.refused(3002, 409).note
+
+    asks = f"ask {company.owner.name} to invite it first." if access == "agent" else "invite it with DM_Invite first."
+    assert (await note_for(company.member)).endswith(f"; {asks}")
+    assert ((await move(company.member, "DM_Invite", domain, outside)).code == 0) is (access == "domain")
+    if access == "agent":
+        assert (await note_for(company.owner)).endswith("; invite it with DM_Invite first.")
+        (await move(company.owner, "DM_Invite", domain, outside)).ok()
+    assert (await note_for(company.member)).endswith("; its owner accepts with DM_Join.")
+    (await move(company.owner, "DM_Ban", domain, outside)).ok()
+    assert (await note_for(company.member)).endswith(f"; {company.owner.name} lifts that with DM_Unban.")
 
 
 async def test_who_kicks_names_the_agent(company: Company, domain: str):

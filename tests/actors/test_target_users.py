@@ -8,6 +8,7 @@ import pytest
 from actors.commands.table import COMMANDS
 from tests.support.conversations import begun
 from tests.support.gateway import Answer, Client
+from tests.support.memories import share
 from tests.support.workspaces import founded, move
 
 LISTS = {"AP_List"}  # target.user says whose
@@ -177,3 +178,18 @@ async def test_what_is_created_is_one_s_own_whatever_agent_is_named(world: World
     for user in (world.other.name, f"{world.unique}-nobody"):
         (await world.command(service, body, agent=f"{world.unique}-own", user=user)).refused(2003, 403)
     (await world.command(service, body, agent=f"{world.unique}-own", user=world.user.name)).ok()
+
+
+async def test_who_reads_a_bank_does_not_learn_whose_a_hidden_agent_in_it_is(world: World, sanic_client: Client):
+    reader = await sanic_client.log_on(f"{world.unique}-third")
+    await reader.agent(f"{world.unique}-reader", access="public")
+    bank, theirs = f"{world.unique}-bank", f"{world.unique}-theirs"
+    await share(world.user, reader, bank, f"{world.unique}-reader", "read")
+    (await world.other.command("AP_Modify", target={"agent": theirs}, vx={"access": "agent"})).ok()
+    target = {"bank": bank, "agent": theirs}
+    for service in ("MB_AgentList", "MB_Unload"):
+        for user in (world.other.name, world.user.name, f"{world.unique}-nobody"):
+            (await reader.command(service, target={**target, "user": user})).refused(3000, 404)
+    (await reader.command("MB_AgentList", target=target)).ok()
+    (await world.user.command("MB_AgentList", target={**target, "user": world.other.name})).ok()
+    (await world.user.command("MB_Unload", target={**target, "user": world.other.name})).ok()

@@ -8,6 +8,7 @@ from actors.commands.client_histories import plain, redacted
 def test_texts_are_compared_in_one_form():
     assert plain(" Caf\u00e9 ") == plain("Cafe\u0301")
     assert plain("e\u0316\u0301") == plain("e\u0301\u0316")
+    assert plain("e\u0301" + "!" * 40) == plain("\u00e9" + "!" * 40)
 
 
 def test_more_marks_than_any_language_has_are_compared_as_they_are():

@@ -93,7 +93,14 @@ def test_a_phrase_at_the_beginning_is_a_greeting(greeting: str):
 
 @pytest.mark.parametrize(
     "statement",
-    ["Herzlichen Glückwunsch an Anna", "Later we moved to Ghent.", "Besten Kuchen hat Anna.", "I see Anna on Mondays."],
+    [
+        "Herzlichen Glückwunsch an Anna",
+        "Later we moved to Ghent.",
+        "Besten Kuchen hat Anna.",
+        "Later today.",
+        "Got it this morning.",
+        "I see Anna on Mondays.",
+    ],
 )
 def test_a_statement_that_begins_like_a_courtesy_is_noted(statement: str):
     assert Conversation().say(statement) == Reply(dialogue_acts.NOTED)
