@@ -92,3 +92,29 @@ async def test_the_last_key_and_the_last_mark_leave_the_focus_on_the_page(consol
     await act(page.get_by_role("button", name="Clear mark"))
     await expect(page.get_by_role("button", name="Clear mark")).to_have_count(0)
     await expect(page.get_by_role("main")).to_be_focused()
+
+
+async def test_a_row_that_is_sorted_anew_keeps_the_focus(console: Console, auditor: Client, user: Client, unique: str):
+    for name in ("a", "b", "c"):
+        await user.agent(f"{unique}-{name}")
+    for name in ("a", "a", "a", "b", "b"):
+        (await user.command("AP_Chat", target={"agent": f"{unique}-{name}"}, content="Hello")).ok()
+    page = await console.window(auditor, f"/console/actors?kind=agent&name={unique}&sort=-handled")
+    first = page.get_by_role("table", name="Live actors").get_by_role("row").nth(1)
+    await expect(first).to_contain_text(f"{unique}-a")
+    link = page.get_by_role("link", name=f"{unique}-c")
+    await link.focus()
+    for _ in range(9):
+        (await user.command("AP_Chat", target={"agent": f"{unique}-c"}, content="Hello")).ok()
+    await expect(first).to_contain_text(f"{unique}-c")
+    await expect(link).to_be_focused()
+
+
+async def test_a_dialog_whose_form_is_replaced_keeps_the_focus(console: Console, user: Client):
+    page = await console.window(user, "/console/webhooks")
+    await page.get_by_role("button", name="New endpoint").first.click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_label("URL").fill("https://receiver.example/")
+    await act(dialog.get_by_role("button", name="Create"))
+    await expect(dialog.locator("code")).to_contain_text("whsec_")
+    assert await page.evaluate("document.activeElement.closest('dialog') !== null")

@@ -29,7 +29,7 @@ async def test_a_gateway_without_a_standard_stream_starts_serves_and_stops(tmp_p
         async with asyncio.timeout(60), aiohttp.ClientSession(f"http://127.0.0.1:{port}") as client:
             while gateway.returncode is None:
                 try:
-                    async with client.get("/api/health", timeout=aiohttp.ClientTimeout(5)) as answer:
+                    async with client.get("/api/health") as answer:
                         assert answer.status == 200
                         break
                 except aiohttp.ClientConnectionError:

@@ -32,7 +32,7 @@ export function Dialog({ title, onClose, children, wide = false, keep = false })
   };
   return html`<dialog ref=${dialog} class=${wide ? "dialog wide" : "dialog"} aria-labelledby=${id}
     onCancel=${cancel} onMouseDown=${beside}>
-    <div class="dialog-body">
+    <div class="dialog-body" tabindex="-1">
       <header class="dialog-head">
         <h2 id=${id}>${title}</h2>
         <button type="button" class="button ghost icon-only" aria-label="Close" onClick=${onClose}>

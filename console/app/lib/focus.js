@@ -12,8 +12,14 @@ export function keepFocus() {
   document.addEventListener("focusout", ({ target }) => setTimeout(() => {
     if (target.isConnected && isNowhere()) around = []; // it was left, not removed
   }));
-  const removed = new MutationObserver(() => {
-    if (!isNowhere() || around.length === 0 || around[0].isConnected) return;
+  const removed = new MutationObserver((changes) => {
+    if (!isNowhere() || around.length === 0) return;
+    const [held] = around;
+    if (held.isConnected) {
+      const isMoved = changes.some(({ removedNodes }) => [...removedNodes].some((node) => node.contains(held)));
+      if (isMoved) held.focus({ preventScroll: true }); // as a row is that is sorted anew
+      return;
+    }
     const region = around.find((place) => place.isConnected && place.matches?.("[tabindex]"));
     (region ?? document.getElementById("main"))?.focus({ preventScroll: true });
   });
