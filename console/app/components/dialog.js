@@ -16,7 +16,7 @@ export function Dialog({ title, onClose, children, wide = false, keep = false })
   useEffect(() => {
     const [before, element] = [document.activeElement, dialog.current];
     element.showModal();
-    element.querySelector(FIRST_FIELD)?.focus();
+    (element.querySelector(FIRST_FIELD) ?? element.querySelector("button")).focus(); // showModal would choose the dialog's body
     return () => {
       element.close(); // while it is open, nothing behind it takes the focus
       before?.focus();
