@@ -30,7 +30,6 @@ _RETRACTS = re.compile(
 )
 _MEANT = lexicon("it its it's that meant mean make es das meine meinte c ce voulais era es eso quería")
 _SHORT = 4  # words
-_READ = tokenizer.SLICE_CHARS  # characters of a text
 
 
 class Candidate(NamedTuple):
@@ -88,7 +87,7 @@ def in_conversation(
     if len(found) > 1 and not sure and turn.older is None and is_told(hits[0].utterance.content):
         return _as_ranked(turn, found)
     if len(found) > 1:
-        if not _I.isdisjoint(tokenizer.split(turn.message[-_READ:])):
+        if not _I.isdisjoint(tokenizer.last_words(turn.message)):
             found = [hit._replace(of_self=_says_i(hit.utterance)) for hit in found]
         found.sort(key=_by_rank, reverse=True)
     if sure or not found:
@@ -145,7 +144,7 @@ def _by_rank(hit: _Hit) -> tuple[float, bool, float, int]:
 
 
 def _says_i(utterance: Utterance) -> bool:
-    return not _I.isdisjoint(tokenizer.split(utterance.content[:_READ]))
+    return not _I.isdisjoint(tokenizer.first_words(utterance.content))
 
 
 def _corrected(turn: Turn, found: list[_Hit]) -> list[_Hit]:
@@ -171,7 +170,7 @@ def _corrects(text: str) -> bool:
         text, *_ = dialogue_acts.passages(text[retracting.end() :])
     elif not _CORRECTS.match(text):
         return False
-    words = tokenizer.split(text[:_READ])
+    words = tokenizer.first_words(text)
     return len(words) <= _SHORT or not _MEANT.isdisjoint(words)
 
 

@@ -27,7 +27,6 @@ _BECAUSE = lexicon(
     """because cause reason blames weil denn deshalb deswegen nämlich daher darum wegen
     parce car puisque raison porque pues perché poiché"""
 )
-_READ = tokenizer.SLICE_CHARS  # characters of a text
 MAX_REASONS = 3
 """The number of statements after an answer, one of which may tell the reason."""
 
@@ -57,11 +56,11 @@ def goes_on(question: Question, text: str) -> bool:
     It begins with a pronoun, but not as "It's cold today." does. Where a number or date is asked for it has to hold
     one, and may begin with it.
     """
-    words = tokenizer.split(text[:_READ])
+    words = tokenizer.first_words(text)
     start = next((place for place, word in enumerate(words) if word not in _LEADS), 0)
     first, second = [*words[start : start + 2], "", ""][:2]
     if question.needs:
-        held = answer_kinds.held(text[:_READ], words)
+        held = answer_kinds.held(text[: tokenizer.SLICE_CHARS], words)
         begins = first in _PRONOUNS or (first and answer_kinds.held(first, [first]))
         return bool(begins) and question.is_met_by(held)
     return first in _PRONOUNS and not (first in _IT and second in _OF_NOTHING)
@@ -79,12 +78,12 @@ def _reason(turn: Turn, answer: Utterance) -> Utterance | None:
 
 def asks_why(question: str) -> bool:
     """Return whether a question asks for a reason."""
-    return not _WHY.isdisjoint(tokenizer.split(question[-_READ:]))
+    return not _WHY.isdisjoint(tokenizer.last_words(question))
 
 
 def tells_reason(text: str) -> bool:
     """Return whether a text tells the reason of something."""
-    return not _BECAUSE.isdisjoint(tokenizer.split(text[:_READ]))
+    return not _BECAUSE.isdisjoint(tokenizer.first_words(text))
 
 
 def next_statement(turn: Turn, utterance: Utterance) -> Utterance | None:

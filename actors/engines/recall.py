@@ -323,7 +323,7 @@ def _about_speaker(turn: Turn) -> Steps[Reply | LookUp]:
     """Answer "Who am I?" with what the speaker stated: the name, then what is about them, then the newest."""
     window = turn.window
     yield from window.indexing()
-    if not _JUST.isdisjoint(tokenizer.split(turn.message[-tokenizer.SLICE_CHARS :])):  # "What did I just say?"
+    if not _JUST.isdisjoint(tokenizer.last_words(turn.message)):  # "What did I just say?"
         said = [of_utterance(turn, 1.0, one) for one in islice(window.statements(), _MAX_LATEST)]
         newest = [one for one in said if one.lead == "You said"][:1]
         return (yield from _quoting("", newest, _OWN_NAME)) if newest else Reply(dialogue_acts.UNKNOWN)

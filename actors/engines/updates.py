@@ -28,7 +28,6 @@ _IN_THE_PAST = lexicon(
     "did was were had originally once war waren hatte hatten damals ursprünglich était étaient avait fue era eran antes"
 )
 _MOST = 24  # newest messages with a word that are looked at
-_READ = tokenizer.SLICE_CHARS  # characters of a text
 _FEW = 8  # messages with a word that tells what is spoken of, however few there are in all
 _RARE = 40  # times as many messages as have a word that tells what is spoken of
 _SHARED = 3  # a text with fewer than a third of the words speaks of something else
@@ -52,7 +51,7 @@ def newer_statement(turn: Turn, question: Question, owners: Set[str], answer: Fo
             shared = len([word for word in subject if word in one.terms])
             if shared * _SHARED >= len(subject) and _changes(question, one):
                 found[one.utterance.seq] = shared, one.utterance.seq, one
-    if not found or not _IN_THE_PAST.isdisjoint(tokenizer.split(turn.message[-_READ:])):
+    if not found or not _IN_THE_PAST.isdisjoint(tokenizer.last_words(turn.message)):
         return None
     changing = [one for one in found.values() if not owners or not owners.isdisjoint(one[-1].terms)]
     return max(changing)[-1].utterance if changing else None
@@ -62,7 +61,7 @@ def _changes(question: Question, one: FoundUtterance) -> bool:
     """Return whether a statement says that something changed, and holds the kind of answer that is asked for."""
     if not question.fits(0.0, one.terms):
         return False
-    words = tokenizer.split(one.utterance.content[:_READ])
+    words = tokenizer.first_words(one.utterance.content)
     return _tells_change(words) or (bool(question.needs) and not _CHANGES_A_FIGURE.isdisjoint(words))
 
 

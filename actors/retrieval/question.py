@@ -81,7 +81,7 @@ class Question:
     what `fits`.
     """
 
-    __slots__ = ("_terms_total", "_total", "_weights", "kinds", "needs", "terms")
+    __slots__ = ("_of_one_text", "_terms_total", "_total", "_weights", "kinds", "needs", "terms")
 
     def __init__(self, terms: Iterable[str], *, whole: bool = False) -> None:
         self.terms = dict.fromkeys(terms, 1.0)
@@ -90,6 +90,7 @@ class Question:
             del self.terms[kind]
         self.needs = _needed(self.kinds) if self.kinds else ()
         """The kinds of answers by which a text fits the question; none if all fit."""
+        self._of_one_text: Judge | None = None
         total = float(len(self.terms))
         if "name" in self.terms:  # a question for a name is about the rest of its words
             self.terms["name"] = 0.5
@@ -191,7 +192,9 @@ class Question:
         if len(covered) < len(self.terms):
             missing = [term for term in self.terms if term not in has][:_MAX_OTHER_FORMS]
             covered |= dict.fromkeys((yield from in_another_form(missing, has)), OTHER_FORM)
-        return self.judging(1, {}).judge(covered, 0.0)  # of one text, no term is rare
+        if self._of_one_text is None:
+            self._of_one_text = self.judging(1, {})  # of one text, no term is rare
+        return self._of_one_text.judge(covered, 0.0)
 
 
 def _needed(kinds: Collection[str]) -> tuple[str, ...]:

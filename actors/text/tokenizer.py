@@ -141,6 +141,16 @@ def split(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
+def first_words(text: str) -> list[str]:
+    """Return the words of a text's beginning, which tell what kind of text it is at a bounded cost."""
+    return split(text[:SLICE_CHARS])
+
+
+def last_words(text: str) -> list[str]:
+    """Return the words of a message's end, where the question stands, at a bounded cost."""
+    return split(text[-SLICE_CHARS:])
+
+
 def splitting(text: str) -> Steps[list[str]]:
     """Return the words of a text in steps, as `split` does; here a long ASCII word may count as several, too."""
     if len(text) <= SLICE_CHARS:
