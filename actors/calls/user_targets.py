@@ -20,8 +20,7 @@ def is_for_caller(call: Call) -> bool:
 
 def is_meant(call: Call, agent: AgentRow) -> bool:
     """Return whether `target.user` is absent, or the owner of the target agent, or the caller."""
-    user = call.target.user
-    return user is None or name_key(user) in (name_key(agent.owner), name_key(call.user.user_name))
+    return is_for_caller(call) or name_key(call.target.user or "") == name_key(agent.owner)
 
 
 async def require_meant(call: Call, agent_id: str) -> None:

@@ -21,7 +21,7 @@ from actors.wire import iso
 from routes.bus.bus import CommandBus
 from routes.bus.request import BusRequest
 from routes.http.answers import JSON, NOT_STORED, JsonAnswer, credential_of, error_answer
-from routes.http.bodies import header, json_object, received_body
+from routes.http.bodies import drop_body, header, json_object, received_body
 from routes.http.console_cookie import clear_cookie, csrf_of, set_cookie
 from routes.http.exchange import Exchange
 
@@ -100,12 +100,12 @@ class ConsoleSession:
         return 0, JsonAnswer(record, 200, headers | {"Set-Cookie": cookie})
 
     async def _read(self, request: Request, call: Call) -> Served:
-        await received_body(request)
+        await drop_body(request)
         token = credential_of(self._exchange.header_of(request))
         return 0, JsonAnswer(orjson.dumps(await self._record(token, call)), 200, _headers(call))
 
     async def _ended(self, request: Request, call: Call) -> Served:
-        await received_body(request)
+        await drop_body(request)
         await authenticate(call, credential_of(self._exchange.header_of(request)))
         await self._exchange.work.shielded(sessions.end_own(call))
         cookie = clear_cookie(secure=self._exchange.is_https(request))
