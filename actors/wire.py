@@ -1,4 +1,4 @@
-"""The plain types of answers: records, and times in ISO 8601; the dates of HTTP's headers."""
+"""The plain types of answers: records, and times in ISO 8601; server-sent events; the dates of HTTP's headers."""
 
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -27,6 +27,27 @@ def http_date_s(text: str) -> float | None:
         return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
     except (ValueError, TypeError, OverflowError):
         return None
+
+
+_LINE_ENDS = ((b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\x80\xa9", b"\\u2029"), (b"\xc2\x85", b"\\u0085"))
+
+
+def json_event(data: bytes, name: str = "", id: str = "") -> bytes:
+    """Write a server-sent event (WHATWG HTML, 9.2) of JSON in UTF-8, with an id and a name if it has them."""
+    event = b"data: " + on_one_line(data) + b"\n\n"
+    if name:
+        event = b"event: " + name.encode() + b"\n" + event
+    return b"id: " + id.encode() + b"\n" + event if id else event
+
+
+def on_one_line(data: bytes) -> bytes:
+    """Escape U+2028, U+2029 and U+0085 in JSON.
+
+    JSON and server-sent events allow them, but many clients take them for the end of a line.
+    """
+    for character, escaped in _LINE_ENDS:
+        data = data.replace(character, escaped)
+    return data
 
 
 Record = dict[str, Any]

@@ -16,6 +16,7 @@ import orjson
 
 from actors.errors import Overloaded
 from actors.sessions.messages import SESSION_PREFIX
+from actors.wire import json_event
 from persistence.store import StoreUnavailable
 
 AGAIN_S = 1.0
@@ -39,7 +40,7 @@ class StreamEvent(NamedTuple):
 def event(number: int, zone_id: str | None, kind: str, record: dict[str, Any]) -> StreamEvent:
     """Write a server-sent event (WHATWG HTML, 9.2) whose id is its number."""
     data = orjson.dumps({"type": kind, kind: record})
-    return StreamEvent(number, zone_id, b"id: %d\ndata: %b\n\n" % (number, data))
+    return StreamEvent(number, zone_id, json_event(data, id=str(number)))
 
 
 class Block(NamedTuple):
@@ -126,7 +127,7 @@ class Reader:
                 if not self._reason:
                     return None
                 reason, self._reason = self._reason, ""
-                return b"event: end\ndata: " + orjson.dumps({"reason": reason}) + b"\n\n"
+                return json_event(orjson.dumps({"reason": reason}), "end")
             else:
                 self._woken.clear()
                 self._has_all = True

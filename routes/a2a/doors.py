@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 
 from actors.errors import ServiceError
+from actors.wire import json_event
 from routes.a2a import jsonrpc
 from routes.a2a.errors import GO_ON, http_error, meaning_of
 from routes.doors.door import JSON, Door, Refusal
@@ -68,9 +69,8 @@ JSON_RPC = Door(_rpc_refused, _rpc_stream_error, ref("A2ARpcError"), GO_ON, name
 
 
 def event(value: Any, name: str = "") -> bytes:
-    """Return a server-sent event with a JSON value, which has no line breaks."""
-    named = f"event: {name}\n".encode() if name else b""
-    return b"%bdata: %b\n\n" % (named, orjson.dumps(value))
+    """Return a server-sent event with a JSON value."""
+    return json_event(orjson.dumps(value), name)
 
 
 def answered(received: Received, value: Any, status: int = 200) -> RouteReply:

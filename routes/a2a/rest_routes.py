@@ -52,7 +52,7 @@ CONFIG: Schema = {
 }
 MESSAGE: Schema = {
     "type": "object",
-    "description": "SendMessageRequest.",
+    "description": "A message to an agent, and how its task is told.",
     "required": ["message"],
     "properties": {
         "message": {
@@ -69,7 +69,13 @@ MESSAGE: Schema = {
     },
 }
 
-SCHEMAS = {"A2AError": ERROR, "A2ARpcError": RPC_REFUSAL, "A2ATask": TASK, "A2APushNotificationConfig": CONFIG}
+SCHEMAS = {
+    "A2AError": ERROR,
+    "A2ARpcError": RPC_REFUSAL,
+    "A2ATask": TASK,
+    "A2APushNotificationConfig": CONFIG,
+    "A2ASendMessageRequest": MESSAGE,
+}
 
 
 def _params_of(received: Received, path: dict[str, str]) -> Members:
@@ -132,7 +138,10 @@ def _body(schema: Schema, example: Any) -> Schema:
     return {"required": True, "content": {JSON: media, A2A_JSON: media}}
 
 
-_MESSAGE = _body(MESSAGE, {"message": {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "Hello!"}]}})
+_MESSAGE = _body(
+    ref("A2ASendMessageRequest"),
+    {"message": {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "Hello!"}]}},
+)
 
 
 _TASK = ref("A2ATask")
@@ -211,7 +220,7 @@ ROUTES = (
         "createPushConfigByA2A",
         "Notify a URL when a task ends.",
         reply=_CONFIG,
-        described_body=_body(CONFIG, {"url": "https://example.com/a2a"}),
+        described_body=_body(_CONFIG, {"url": "https://example.com/a2a"}),
     ),
     _route(
         "GET",

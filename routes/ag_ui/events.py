@@ -20,6 +20,7 @@ from actors.commands.talk import Talked
 from actors.conversations.conversation import RunBegun
 from actors.conversations.ids import reply_of
 from actors.errors import MessageKept, ServiceError
+from actors.wire import json_event
 from routes.ag_ui.run_request import RunRequest
 from routes.ag_ui.threads import GO_ON
 from routes.doors.answer_stream import AnswerStream
@@ -123,4 +124,4 @@ def run_error(error: ServiceError) -> bytes:
 
 
 def _written(event: BaseEvent) -> bytes:
-    return f"data: {event.model_dump_json(by_alias=True)}\n\n".encode()
+    return json_event(event.model_dump_json(by_alias=True).encode())

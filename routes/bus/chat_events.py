@@ -10,10 +10,11 @@ from sanic import Request
 
 from actors.calls.call import Call
 from actors.errors import InvalidCredential, Overloaded
+from actors.wire import json_event
 from routes.http.answers import REPLAYED, RUN_ID, HttpAnswer, status_of
 from routes.http.background import BackgroundTasks
 from routes.http.errors import as_service_error
-from routes.http.server_sent_events import STILL_HERE, Silence, begin_events, named_event
+from routes.http.server_sent_events import STILL_HERE, Silence, begin_events
 
 AnsweringChat = Callable[[], Coroutine[Any, Any, tuple[int, HttpAnswer]]]
 """Carries out the command; returns its internal code and its whole answer."""
@@ -116,7 +117,7 @@ class _ChatEvents:
         code, status = self._error()
         if status is not None:
             last = "" if status["internal_code"] in _MAY_GO_ON else END
-            await response.send(named_event("error", orjson.dumps(status), self._event_id(last)))
+            await response.send(json_event(orjson.dumps(status), "error", self._event_id(last)))
         await response.eof()
         return code, None
 
@@ -135,7 +136,7 @@ class _ChatEvents:
         return self._code, None if self._refusal is None else orjson.loads(self._refusal.body)["status"]
 
     def _put(self, name: str, data: bytes, last: str = "") -> None:
-        self._queue.put_nowait(named_event(name, data, self._event_id(last)))
+        self._queue.put_nowait(json_event(data, name, self._event_id(last)))
 
     def _event_id(self, last: str) -> str:
         return f"{self._sent}{last}" if RUN_ID in self._headers else ""

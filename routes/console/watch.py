@@ -7,8 +7,9 @@ from pydantic import Field, StringConstraints
 
 from actors.commands.watching import MAX_SUBSCRIPTIONS, Change, Watch, watch_of
 from actors.errors import InvalidField
+from actors.wire import json_event
 from routes.gateway.route import Query, Route, RouteCall, RouteReply
-from routes.http.server_sent_events import SILENT_S, SLOW_S, STILL_HERE, named_event
+from routes.http.server_sent_events import SILENT_S, SLOW_S, STILL_HERE
 
 _Named = Annotated[str, StringConstraints(max_length=2_000)]
 
@@ -53,7 +54,7 @@ async def stream_changes(request: RouteCall) -> RouteReply:
             answer.send(b"".join(_written(watch, change) for change in changes) or STILL_HERE)
             if not await answer.flushed(SLOW_S):
                 return RouteReply()
-        answer.send(named_event("end", orjson.dumps({"reason": watch.reason})))
+        answer.send(json_event(orjson.dumps({"reason": watch.reason}), "end"))
     finally:
         watch.close()
     return RouteReply()
@@ -62,7 +63,7 @@ async def stream_changes(request: RouteCall) -> RouteReply:
 def _written(watch: Watch, change: Change) -> bytes:
     kind, _, name = change.uri.partition(" ")
     redacted = {"redacted": True} if watch.redacted(change.uri) else {}
-    return named_event("changed", orjson.dumps({"kind": kind, "name": name} | redacted))
+    return json_event(orjson.dumps({"kind": kind, "name": name} | redacted), "changed")
 
 
 ROUTE = Route(

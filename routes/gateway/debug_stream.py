@@ -5,10 +5,11 @@ import orjson
 from actors.calls.acts import INTERNAL, note_read, require_role
 from actors.calls.admission import authenticate
 from actors.errors import ServiceError
+from actors.wire import json_event
 from routes.gateway.live import LiveReader
 from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.http.answers import credential_of
-from routes.http.server_sent_events import SLOW_S, named_event
+from routes.http.server_sent_events import SLOW_S
 
 
 async def stream_figures(request: RouteCall) -> RouteReply:
@@ -27,7 +28,7 @@ async def stream_figures(request: RouteCall) -> RouteReply:
             answer.send(event)
             if not await answer.flushed(SLOW_S):
                 return RouteReply()
-        answer.send(named_event("end", orjson.dumps({"reason": reader.reason})))
+        answer.send(json_event(orjson.dumps({"reason": reader.reason}), "end"))
     finally:
         live.discard(reader)
         streams.discard(reader)

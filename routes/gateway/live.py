@@ -11,7 +11,7 @@ import orjson
 
 from actors.core import Core
 from actors.runtime.cluster.places import name_of
-from actors.wire import iso
+from actors.wire import iso, json_event
 from routes.gateway.all_nodes import Asked, of_all
 from routes.gateway.figures import FULLEST, Sample, figures, sample
 from routes.http.loop_lag import LoopLag
@@ -94,7 +94,7 @@ class Live:
                 await asyncio.sleep(due - monotonic())
                 now = await self._samples()
                 due = max(due + EVERY_S, monotonic())
-                event = b"data: " + orjson.dumps(self._event(was, now)) + b"\n\n"
+                event = json_event(orjson.dumps(self._event(was, now)))
                 for reader in self._readers:
                     reader.put(event)
                 was = now

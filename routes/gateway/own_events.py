@@ -6,8 +6,9 @@ import orjson
 from pydantic import Field, StringConstraints
 
 from actors.commands.own_events import EventStream, SignedEvent, position_of
+from actors.wire import json_event
 from routes.gateway.route import Query, Route, RouteCall, RouteReply
-from routes.http.server_sent_events import SILENT_S, SLOW_S, STILL_HERE, named_event
+from routes.http.server_sent_events import SILENT_S, SLOW_S, STILL_HERE
 
 
 class StreamAsked(Query):
@@ -28,12 +29,12 @@ async def stream_events(request: RouteCall) -> RouteReply:
     try:
         position = await stream.begin(after)
         answer.begin(failure=lambda _: b"")  # the client comes back with the id of its last event
-        answer.send(named_event("secret", orjson.dumps({"secret": stream.secret}), str(position)))
+        answer.send(json_event(orjson.dumps({"secret": stream.secret}), "secret", str(position)))
         while (block := await stream.next(SILENT_S)) is not None:
             answer.send(b"".join(map(_written, block)) or STILL_HERE)
             if not await answer.flushed(SLOW_S):
                 return RouteReply()
-        answer.send(named_event("end", orjson.dumps({"reason": stream.reason})))
+        answer.send(json_event(orjson.dumps({"reason": stream.reason}), "end"))
     finally:
         stream.close()
     return RouteReply()
@@ -41,7 +42,7 @@ async def stream_events(request: RouteCall) -> RouteReply:
 
 def _written(event: SignedEvent) -> bytes:
     data = orjson.dumps({"headers": event.headers, "body": event.body.decode()})
-    return b"id: %b\ndata: %b\n\n" % (str(event.position).encode(), data)
+    return json_event(data, id=str(event.position))
 
 
 ROUTE = Route(

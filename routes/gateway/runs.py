@@ -9,10 +9,11 @@ from actors.commands import runs
 from actors.commands.runs import Run, RunPiece
 from actors.conversations.records import message_record
 from actors.errors import InvalidField
+from actors.wire import json_event
 from routes.bus.chat_events import END
 from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.http.answers import RUN_ID, tps_body
-from routes.http.server_sent_events import STILL_HERE, named_event
+from routes.http.server_sent_events import STILL_HERE
 from routes.openapi.schemas import RECORDS, STATUS, ident, nullable, parameter, record, ref, text
 
 _EVENT_ID = re.compile(r"([0-9]{1,6})(\.end)?\Z")
@@ -61,7 +62,7 @@ def _position(last_event_id: str | None) -> tuple[int, bool]:
 
 
 def _delta(piece: RunPiece) -> bytes:
-    return named_event("delta", orjson.dumps({"text": piece.text}), str(piece.upto))
+    return json_event(orjson.dumps({"text": piece.text}), "delta", str(piece.upto))
 
 
 async def _last(request: RouteCall, run: Run, after: int) -> bytes:
@@ -69,10 +70,10 @@ async def _last(request: RouteCall, run: Run, after: int) -> bytes:
     call, reply, id = request.call, run.reply, f"{after}{END}"
     if reply is None:
         assert run.error is not None  # a run ends with a reply or an error
-        return named_event("error", orjson.dumps(run.error.status()), id)
+        return json_event(orjson.dumps(run.error.status()), "error", id)
     content = [message_record(message, None, run.conversation) for message in (run.message, reply)]
     body = tps_body("AP_Chat", call.request_id, await context(call), content=content)
-    return named_event("response", body, id)
+    return json_event(body, "response", id)
 
 
 RUN = record(

@@ -1,4 +1,4 @@
-"""Answers as server-sent events: their head and framing, positions to go on from, and a comment after each silence."""
+"""Answers as server-sent events: their head, positions to go on from, and a comment after each silence."""
 
 import asyncio
 import re
@@ -41,12 +41,6 @@ async def begin_events(
     untyped: Any = request
     headers = {"X-Request-Id": call.request_id} | STREAM_HEADERS | quota_headers(call) | (more or {})
     return await untyped.respond(content_type=EVENT_STREAM, headers=headers)
-
-
-def named_event(name: str, data: bytes, id: str = "") -> bytes:
-    """Write one server-sent event (WHATWG HTML, 9.2), with an id if it has one; JSON has no line breaks."""
-    event = b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
-    return b"id: " + id.encode() + b"\n" + event if id else event
 
 
 def is_taken_up_again(last_event_id: str | None, position: re.Pattern[str]) -> bool:

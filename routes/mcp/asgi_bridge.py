@@ -8,6 +8,7 @@ from typing import Any
 from sanic import HTTPResponse, Request
 
 from actors.calls.call import Call
+from actors.wire import on_one_line
 from routes.bus.request import BusRequest
 from routes.http.answers import HttpAnswer
 from routes.http.server_sent_events import EVENT_STREAM, SLOW_S, begin_events
@@ -70,7 +71,7 @@ async def through_asgi(
                 asked.call.service = STREAM
                 stream = await begin_events(request, asked.call)
         elif stream is not None:
-            await send_piece(request, stream, event.get("body", b""))
+            await send_piece(request, stream, on_one_line(event.get("body", b"")))
         else:
             pieces.append(event.get("body", b""))
 

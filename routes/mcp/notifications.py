@@ -12,7 +12,8 @@ from actors.calls.call import Call
 from actors.commands.watching import PROMPTS, RESOURCES, Change
 from actors.errors import Overloaded
 from actors.ids import random_hex
-from routes.http.server_sent_events import STILL_HERE, begin_events, named_event
+from actors.wire import json_event
+from routes.http.server_sent_events import STILL_HERE, begin_events
 from routes.mcp.asgi_bridge import send_piece
 from routes.mcp.sessions import McpSessions, SessionCall, SessionGone, SessionReply, no_session
 
@@ -44,7 +45,7 @@ async def send_changes(request: Request, call: Call, sessions: McpSessions, sess
     try:
         response = await begin_events(request, call)
         while True:
-            written = b"".join([named_event("message", _notification(change)) for change in reply.changes])
+            written = b"".join([json_event(_notification(change), "message") for change in reply.changes])
             await send_piece(request, response, written or STILL_HERE)
             if reply.over:
                 break

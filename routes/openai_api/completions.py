@@ -7,6 +7,7 @@ import orjson
 
 from actors.engines.options import ClientToolCall, Usage
 from actors.errors import ServiceError
+from actors.wire import json_event
 from routes.openai_api.answers import COMPLETION, Answered, Heading
 from routes.openai_api.citations import nested_citations
 from routes.openai_api.refusals import error_object
@@ -100,4 +101,4 @@ def _calls(calls: Sequence[ClientToolCall]) -> list[dict[str, Any]]:
 
 
 def _event(value: dict[str, Any]) -> bytes:
-    return b"data: " + orjson.dumps(value) + b"\n\n"
+    return json_event(orjson.dumps(value))

@@ -3,6 +3,7 @@
 import orjson
 
 from actors.errors import ServiceError
+from actors.wire import json_event
 from routes.doors.door import Door, Refusal
 from routes.openai_api.refusals import error_object, mended_by_repeat
 from routes.openai_api.repeats import forget_earlier
@@ -30,7 +31,7 @@ def refusal(error: ServiceError, body: bytes) -> Refusal:
 def stream_error(error: ServiceError, body: bytes = b"") -> bytes:
     """Return an error as the last event of a stream of chunks."""
     del body
-    return b"data: " + written(error) + b"\n\n"
+    return json_event(written(error))
 
 
 def written(error: ServiceError) -> bytes:

@@ -9,6 +9,7 @@ from actors.agents.messages import NothingSaid
 from actors.conversations.ids import reply_of
 from actors.engines.options import ClientToolCall, Usage
 from actors.errors import ServiceError
+from actors.wire import json_event
 from routes.openai_api.answers import MESSAGE, RESPONSE, Answered, Heading
 from routes.openai_api.citations import citations
 from routes.openai_api.completions import DONE
@@ -224,4 +225,4 @@ class Events:
     def _event(self, kind: str, **members: Any) -> bytes:
         event = {"type": kind, "sequence_number": self._number, **members}
         self._number += 1
-        return b"event: " + kind.encode() + b"\ndata: " + orjson.dumps(event) + b"\n\n"
+        return json_event(orjson.dumps(event), kind)

@@ -27,7 +27,7 @@ from routes.openapi.schemas import parameter, ref, text
 
 TAG = "OpenAI"
 
-SCHEMAS = {"OpenAIError": ERROR, "Model": MODEL, "ChatCompletion": COMPLETION, "Response": RESPONSE}
+SCHEMAS = {"OpenAIError": ERROR, "Model": MODEL, "ChatCompletion": COMPLETION, "ResponseObject": RESPONSE}
 PARAMETERS = {
     "ConversationId": parameter(
         "X-Conversation-Id",
@@ -96,7 +96,7 @@ ROUTES: tuple[Route, ...] = (
         "createResponse",
         summary="Say something to an agent, in the shape of OpenAI's responses.",
         run=create_response,
-        reply=ref("Response"),
+        reply=ref("ResponseObject"),
         parse=parse_response,
         fast=asks_no_stream,
         described_body=body_of(RESPONSE_BODY, {"model": "scout", "input": "How far is the Moon?"}),
@@ -107,7 +107,7 @@ ROUTES: tuple[Route, ...] = (
         "retrieveResponse",
         summary="Read a response again.",
         run=retrieve_response,
-        reply=ref("Response"),
+        reply=ref("ResponseObject"),
         errors=(400, 404),
         counts=False,
     ),

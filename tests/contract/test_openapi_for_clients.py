@@ -179,6 +179,19 @@ def test_no_schema_has_a_shape_for_which_generators_leave_an_operation_or_its_bo
             assert set(schema["required"]) <= schema.get("properties", {}).keys(), f"{path}: required but not described"
 
 
+def test_no_schema_has_the_name_of_a_class_that_generators_bring_along(document: dict[str, Any]):
+    own = {"Response", "Request", "File", "Unset", "Client", "Error"}
+    assert not document["components"]["schemas"].keys() & own
+
+
+def test_a_body_of_several_media_types_refers_to_one_schema(document: dict[str, Any]):
+    """Of inline schemas, generators make two classes of one name, and leave the operation out."""
+    for _, path, operation in operations(document):
+        content = operation.get("requestBody", {}).get("content", {})
+        schemas = [each["schema"] for name, each in content.items() if name.endswith("json")]
+        assert len(schemas) < 2 or all("$ref" in schema for schema in schemas), path
+
+
 def test_every_schema_of_the_document_is_used(document: dict[str, Any]):
     written = orjson.dumps(document).decode()
     for kind, components in document["components"].items():

@@ -19,7 +19,7 @@ class ScriptedEngine:
     name = "scripted"
 
     async def stream(self, turn: Turn) -> AsyncIterator[Piece]:
-        for step in turn.message.split():
+        for step in turn.message.split(" "):
             verb, _, argument = step.partition(":")
             if verb == "say":
                 yield argument
