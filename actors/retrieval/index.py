@@ -84,7 +84,7 @@ class Index(Postings):
         if not known:
             return []
         self._searches += 1
-        judge = question.judging(max(len(self._texts), among), having)
+        judge = question.judging(max(self._stating, among), having)
         if answering and not answerable(judge, having, [one[2] for one in known], question.raising, self._postings):
             return []
         finding = self._leading(known)
@@ -105,7 +105,7 @@ class Index(Postings):
             found = with_context(matched, self._parts.get, holding.get(ASKED, _NO_TEXTS))
             raised = factors(raising, holding, found.keys()) if holding else {}
         fits = self._fitting(question)
-        return judged(judge, len(self._texts), having, replaced, plain, found, raised, limit, places.get, fits)
+        return judged(judge, self._stating, having, replaced, plain, found, raised, limit, places.get, fits)
 
     def _fitting(self, question: Question) -> Callable[[int, float, bool], bool] | None:
         """Return what tells whether a text fits a question (see `judged`); None if all do."""
@@ -159,7 +159,7 @@ class Index(Postings):
         best = sorted([(weight, number) for number, weight in enough.items() if weight >= need], reverse=True)
         if not best:
             return []
-        count = len(self._texts)
+        count = self._stating
         by_term: dict[str, _Term] = {
             term: (term, term, rarity(count, having) * (K1 + 1), numbers) for having, term, numbers in known
         }
@@ -189,7 +189,7 @@ class Index(Postings):
             having[asked] = having.get(asked, 0) + count
             known.append((count, term, asked, weight))
         known.sort()
-        texts = len(self._texts)
+        texts = self._stating
         rarest: list[_Term] = [
             (term, asked, weight * rarity(texts, count) * (K1 + 1), postings[term])
             for count, term, asked, weight in known[:MAX_QUERY_TERMS]
@@ -246,7 +246,7 @@ class Index(Postings):
         texts = self._texts
         term, asked, strength, _ = one
         fixed = K1 * (1 - B)
-        by_length = K1 * B * len(texts) / (self._words or 1)
+        by_length = K1 * B * self._stating / (self._words or 1)
         gains: list[float] = []
         for text in map(texts.__getitem__, numbers):
             times = text.often.get(term, 1) if text.often else 1
@@ -259,7 +259,7 @@ class Index(Postings):
     def _gains_in(self, number: int, by_term: dict[str, _Term]) -> Gains:
         """Return the gains of a text by all terms of the question that it has."""
         text = self._texts[number]
-        norm = K1 * (1 - B + B * text.length * len(self._texts) / (self._words or 1))
+        norm = K1 * (1 - B + B * text.length * self._stating / (self._words or 1))
         gains: Gains = {}
         present = by_term.keys() & text.terms
         for term, asked, strength, _ in by_term.values():

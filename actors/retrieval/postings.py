@@ -29,13 +29,14 @@ class Postings:
     next number would cost a copy of the tuple.
     """
 
-    __slots__ = ("_holding", "_in_order", "_parts", "_places", "_postings", "_texts", "_words")
+    __slots__ = ("_holding", "_in_order", "_parts", "_places", "_postings", "_stating", "_texts", "_words")
 
     def __init__(self) -> None:
         self._postings: dict[str, tuple[int, ...] | list[int]] = {}
         self._texts: dict[int, _Text] = {}
         self._places: dict[int, tuple[str, int]] = {}
         self._parts: dict[tuple[str, int], int] = {}
+        self._stating = 0  # texts with terms; the others count for nothing, as in the store
         self._words = 0
         self._in_order: list[str] | None = None  # the terms, once a search needed them
         self._holding: dict[str, set[int]] = {}  # texts by kind of answer, of those that were asked for
@@ -67,6 +68,7 @@ class Postings:
             often = {term: times for term, times in Counter(terms).items() if times > 1}
         self._texts[number] = _Text(distinct, len(terms), often)
         self._words += len(terms)
+        self._stating += bool(terms)
         self._changed()
         if part:
             place = self._places[number] = whole, part
@@ -95,6 +97,7 @@ class Postings:
         self._places |= others._places
         self._parts |= others._parts
         self._words += others._words
+        self._stating += others._stating
         self._changed()
         self._holding = {}
         self._in_order = None
@@ -110,6 +113,7 @@ class Postings:
         postings = self._postings
         text = self._texts.pop(number)
         self._words -= text.length
+        self._stating -= bool(text.terms)
         self._changed()
         place = self._places.pop(number, None)
         if place is not None and self._parts.get(place) == number:

@@ -36,8 +36,8 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 
 
 def texts_of(chance: random.Random, count: int) -> list[IndexedText]:
-    """Make texts of common and rare words, some alone, some parts of a whole."""
-    made: list[IndexedText] = []
+    """Make texts of common and rare words, some alone, some parts of a whole, and three without terms."""
+    made = [IndexedText(document, "", 0, ()) for document in range(count + 1, count + 4)]
     for document in range(1, count + 1):
         whole = f"talk {document // 9}" if document % 4 else ""
         terms = [chance.choice(WORDS[: chance.choice((4, 12, len(WORDS)))]) for _ in range(chance.randint(1, 14))]
