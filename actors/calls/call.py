@@ -233,10 +233,14 @@ class Call(Struct):
         receipt.make = None  # break the reference cycle of call and receipt
         return receipt.answer if receipt.written else answer(reply)
 
-    def waive_receipt(self) -> None:
-        """Leave no audit row and store no answer if the command succeeds: it changed nothing, or its user is gone."""
+    def waive_receipt(self, *, reads: bool = False) -> None:
+        """Leave no audit row and store no answer if the command succeeds, because its user is gone then.
+
+        Args:
+            reads: leave no audit row if it fails, either, because it changes nothing.
+        """
         if self.receipt is not None:
-            self.receipt.waived = True
+            self.receipt.waived, self.receipt.reads = True, reads
             self.receipt = None
 
     def saw_agent(self, agent_id: str, name: str) -> None:

@@ -135,7 +135,7 @@ async def permissions(call: Call) -> Answer:
         update = UpdateBank(viewer, BankChanges(access=access))
         await call.carry_out(BANK, view.row.id, update, changed, repeatable=True)
     else:
-        call.waive_receipt()  # it only reads
+        call.waive_receipt(reads=True)
     return await _attachments(call, view, after)
 
 

@@ -174,7 +174,7 @@ async def cancel_run(call: Call, run_id: str) -> Run:
     """
     run = await read_run(call, run_id)
     if run.state != "working":
-        call.waive_receipt()
+        call.waive_receipt(reads=True)
         return run
     message = CancelRun(call.user.user_id, run.message.id)
     await call.carry_out(AGENT, run.agent_id, message, _Cancelled, repeatable=True)

@@ -117,7 +117,8 @@ class Idempotency:
         try:
             answer = await run(receipt)
         except Exception as raised:
-            await self._settle_failed(receipt.rest(code_of(raised), None))
+            if not receipt.reads:
+                await self._settle_failed(receipt.rest(code_of(raised), None))
             raise
         if not receipt.waived:
             await self._settle(receipt.rest(0, None))

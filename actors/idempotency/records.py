@@ -131,7 +131,7 @@ def digest_of(key: str) -> bytes:
 class Receipt:
     """The rows to commit with the change of one command. `make` turns the actor's reply into the command's answer."""
 
-    __slots__ = ("_audit", "_key", "_render", "answer", "make", "rendered", "repeatable", "waived", "written")
+    __slots__ = ("_audit", "_key", "_render", "answer", "make", "reads", "rendered", "repeatable", "waived", "written")
 
     def __init__(self, audit: Audit | None, key: IdempotencyKey | None = None, render: Render | None = None) -> None:
         self._audit = audit
@@ -142,6 +142,8 @@ class Receipt:
         """Whether the command is idempotent, so that its answer may be stored after the change."""
         self.waived = False
         """Whether a success leaves no rows, because the command changed nothing or its user is gone."""
+        self.reads = False
+        """Whether a failure leaves no audit row, either, because the command changes nothing."""
         self.written = False
         self.answer: Any = None
         self.rendered: Rendered | None = None

@@ -10,7 +10,7 @@ import orjson
 from actors.commands import push_configs
 from actors.commands.runs import cancel_run
 from actors.commands.tasks import numbered_context, tasks_of
-from actors.errors import NotFound
+from actors.errors import InvalidField, NotFound
 from actors.webhooks.push import STATE_NAMES, PushTarget
 from persistence.push_configs import PushConfigRow
 from routes.a2a import tasks
@@ -146,6 +146,14 @@ class Operation(NamedTuple):
     run: Callable[[OperationRequest], Coroutine[Any, Any, Any]]
     mutates: bool = False
     counts_as: str = "AP_Chat"
+
+    async def carry_out(self, asked: OperationRequest) -> Any:
+        """Carry it out; parameters that are refused leave no audit row, like a refused body elsewhere."""
+        try:
+            return await self.run(asked)
+        except InvalidField:
+            asked.call.waive_receipt(reads=True)
+            raise
 
 
 OPERATIONS = {

@@ -78,23 +78,24 @@ SCHEMAS = {
 }
 
 
-def _params_of(received: Received, path: dict[str, str]) -> Members:
-    """Return the parameters of an operation: of the query or the body, and of the path.
+def _parse(received: Received) -> Members:
+    """Return the parameters of an operation in the body, or else in the query.
 
     Raises:
         WrongMediaType: the body is of another type than JSON.
         MalformedBody: it is no JSON object.
+        VersionNotSupported: the request is of another version of the protocol.
     """
-    ids = {name: value for name, value in path.items() if name != "agent"}
+    require_version(version_of(received))
     if not received.body:
-        return {**received.args, **ids}
+        return dict(received.args)
     media_type = (received.header("content-type") or "").partition(";")[0].strip().lower()
     if media_type not in ("", JSON, A2A_JSON):
         raise WrongMediaType(f"Send the body as Content-Type: {JSON} or {A2A_JSON}.")
     sent = json_value(received.body)
     if not isinstance(sent, dict):
         raise MalformedBody("The body is JSON but not an object; send {...}.")
-    return {**cast(Members, sent), **ids}
+    return cast(Members, sent)
 
 
 def _serving(name: str) -> Callable[[RouteCall], Coroutine[Any, Any, RouteReply]]:
@@ -102,12 +103,13 @@ def _serving(name: str) -> Callable[[RouteCall], Coroutine[Any, Any, RouteReply]
     operation = OPERATIONS[name]
 
     async def serve(request: RouteCall) -> RouteReply:
-        received = request.received
-        params = _params_of(received, request.params)
-        require_version(version_of(received))
         agent = (await agent_named(request.call, request.params["agent"])).row
-        result = await operation.run(OperationRequest(request, agent, params, event))
-        return RouteReply() if result is STREAMED else answered(received, result)
+        sent: Members | None = request.body
+        if sent is None:
+            sent = _parse(request.received)
+        ids = {name: value for name, value in request.params.items() if name != "agent"}
+        result = await operation.carry_out(OperationRequest(request, agent, {**sent, **ids}, event))
+        return RouteReply() if result is STREAMED else answered(request.received, result)
 
     return serve
 
@@ -125,7 +127,7 @@ def _route(method: str, path: str, name: str, operation_id: str, summary: str, *
         mutates=mutates,
         counts=mutates,
         door=HTTP_JSON,
-        reads_body=method == "POST",
+        parse=_parse if method == "POST" else None,
         parameters=(*query, NEEDS_VERSION),
         repeatable=mutates,
         service=OPERATIONS[name].counts_as,

@@ -10,6 +10,7 @@ from routes.a2a.card_routes import TAG
 from routes.a2a.doors import JSON_RPC, RPC_ERROR, event
 from routes.a2a.operation_request import STREAMED, OperationRequest
 from routes.a2a.operations import METHODS, OPERATIONS
+from routes.a2a.reading import Members
 from routes.a2a.requests import VERSION, require_version
 from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.http.bodies import require_json
@@ -58,22 +59,25 @@ def version_of(received: Received) -> str | None:
     return sent or next((value for name, value in received.args.items() if name.lower() == "a2a-version"), None)
 
 
-async def call_agent(request: RouteCall) -> RouteReply:
-    """Carry out one request of JSON-RPC."""
-    received = request.received
+def _parse(received: Received) -> tuple[jsonrpc.Request, Members]:
     require_json(received.header("content-type"))
     sent = jsonrpc.request_of(received.body)
     require_version(version_of(received))  # before the method, because other versions have other methods
-    params = jsonrpc.params_of(sent, METHODS)
+    return sent, jsonrpc.params_of(sent, METHODS)
+
+
+async def call_agent(request: RouteCall) -> RouteReply:
+    """Carry out one request of JSON-RPC."""
+    sent, params = request.body
     operation = OPERATIONS[sent.method]
     request.call.mutates, request.call.counts_as = operation.mutates, operation.counts_as
     require_service_in_scope(request.call)
     if not operation.mutates:
-        request.call.waive_receipt()
+        request.call.waive_receipt(reads=True)
         if request.stream is not None:
             request.stream.goes_on = False
     agent = (await agent_named(request.call, request.params["agent"])).row
-    result = await operation.run(OperationRequest(request, agent, params, partial(_event, sent.id)))
+    result = await operation.carry_out(OperationRequest(request, agent, params, partial(_event, sent.id)))
     return RouteReply() if result is STREAMED else RouteReply(jsonrpc.result(sent.id, result))
 
 
@@ -92,7 +96,7 @@ ROUTES = (
         reply=_RESPONSE,
         errors=(400, 403, 404),
         mutates=True,
-        reads_body=True,
+        parse=_parse,
         described_body={
             "required": True,
             "content": {"application/json": {"schema": _REQUEST, "example": _EXAMPLE}},

@@ -78,5 +78,4 @@ ROUTE = Route(
     streams=True,
     counts=False,
     endless=True,
-    repeats=True,
 )

@@ -135,7 +135,6 @@ class Route:
             repeat finds the first one; it ignores Idempotency-Key.
         endless: True for a streamed read without end, whose latency is the time to its head. The quota doesn't count
             one that is taken up again with the id of an event, which is a position of own events.
-        repeats: True if its query parameters may be repeated; their values are joined by commas.
         may_only_read: True for a change that some bodies don't ask for; its handler checks an API key's scopes again,
             with `Call.mutates` as the body says.
         hidden_at: a path of its own pattern, with the parameters there, that a route of another method would hide.
@@ -172,7 +171,6 @@ class Route:
     fast: Callable[[bytes], bool] | None = None
     repeatable: bool = False
     endless: bool = False
-    repeats: bool = False
     may_only_read: bool = False
     hidden_at: tuple[str, Mapping[str, str]] | None = None
     service: str = GATEWAY_ROUTE

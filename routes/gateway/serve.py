@@ -82,7 +82,7 @@ class GatewayRoutes:
 
         def args() -> dict[str, str]:
             arguments: Any = request.get_args(keep_blank_values=True)
-            return {name: ",".join(values) if route.repeats else values[0] for name, values in arguments.items()}
+            return {name: ",".join(values) for name, values in arguments.items()}
 
         arrival = Arrival(header, whole, args, partial(received_body, request))
         if route.door is not None:

@@ -14,6 +14,7 @@ from actors.library.skill import MAX_SKILL_FILE_BYTES
 from persistence.skills import SkillRow
 from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.http.bodies import json_object
+from routes.http.exchange import Received
 from routes.http.multipart import FormPart, read_form
 from routes.openapi.schemas import TIME, array, nullable, record, ref, text
 
@@ -71,12 +72,15 @@ async def list_skills(request: RouteCall) -> RouteReply:
     return RouteReply({"skills": await skills.list_skills(request.call)})
 
 
-async def install_skill(request: RouteCall) -> RouteReply:
-    """Install a skill: from the catalog, a text or a zip."""
-    call, body = request.call, request.received.body
-    media_type = request.received.header("content-type")
+def _parse(received: Received) -> SkillInstallation | bytes:
+    """Return what to install: the name or the text of a skill, or a zip.
+
+    Raises:
+        WrongMediaType, MalformedBody, MissingField, InvalidField: the body is none of these.
+    """
+    body, media_type = received.body, received.header("content-type")
     if media_type is not None and media_type.partition(";")[0].strip().lower() == "multipart/form-data":
-        return await skills.install_zip(call, _file_of(read_form(body, media_type)), _installed)
+        return _file_of(read_form(body, media_type))
     body = body or b"{}"
     try:
         sent = json_object(body, media_type, len(body))  # Sanic has limited its size
@@ -85,11 +89,19 @@ async def install_skill(request: RouteCall) -> RouteReply:
     asked = checked(SkillInstallation, sent)
     if asked.name and asked.content:
         raise InvalidField("Invalid value of name: send `name` or `content`, not both.")
+    if not asked.name and not asked.content:
+        raise MissingField("missing name field: send `name`, or `content`, or a zip as the multipart field `file`.")
+    return asked
+
+
+async def install_skill(request: RouteCall) -> RouteReply:
+    """Install a skill: from the catalog, a text or a zip."""
+    call, asked = request.call, request.body
+    if isinstance(asked, bytes):
+        return await skills.install_zip(call, asked, _installed)
     if asked.content:
         return await skills.install_text(call, asked.content, _installed)
-    if asked.name:
-        return await skills.install_from_catalog(call, asked.name, _installed)
-    raise MissingField("missing name field: send `name`, or `content`, or a zip as the multipart field `file`.")
+    return await skills.install_from_catalog(call, asked.name, _installed)
 
 
 def _file_of(form: list[FormPart]) -> bytes:
@@ -141,7 +153,7 @@ ROUTES = (
         status=HTTPStatus.CREATED,
         errors=(404, 409),
         mutates=True,
-        reads_body=True,
+        parse=_parse,
         described_body=_BODY,
     ),
     Route(

@@ -216,6 +216,13 @@ async def test_messages_are_counted_and_audited_and_reads_by_http_json_are_not(u
     await raw.rpc("SendMessage", message())
     await raw.rpc("GetTask", {"id": task["id"]})
     assert await used() == before + 6
+    assert reason(await raw.rpc("GetTask", {"id": "run_none"})) == "TASK_NOT_FOUND"
+    assert reason(await raw.rpc("SendMessages", message())) == "METHOD_NOT_FOUND"
+    for refused in (
+        await raw.rpc("SendMessage", {"message": 5}),
+        await raw.rest("POST", "/message:send", {"message": 5}),
+    ):
+        assert reason(refused) == "INVALID_PARAMS"
     entries = (await user.request("GET", "/api/audit?limit=10")).body["entries"]
     services = [(entry["service"], entry["target"]) for entry in entries if "A2A" in entry["service"]]
     target = {"agent": f"{unique}-agent"}
