@@ -140,15 +140,17 @@ class DurableActor(Actor):
             unit = structs.replace(unit, writes=(*posting.writes, *unit.writes))
 
         def settled(error: Exception | None) -> None:
+            under_way = None
             try:
                 if error is None:
-                    if applied is not None:
-                        applied()
-                    self.on_stored()
-                    under_way = None
-                    if notifier is not None:
-                        under_way = notifier.deliver(notices) if posting is None else posting.deliver()
-                    _answer(outcome, answer if reply is None else reply(), under_way)
+                    try:
+                        self.on_stored()
+                        if applied is not None:
+                            applied()
+                    finally:  # others hear of what is stored, whatever happens to this actor
+                        if notifier is not None:
+                            under_way = notifier.deliver(notices) if posting is None else posting.deliver()
+                    _answer(outcome.set, answer if reply is None else reply(), under_way)
                 elif isinstance(error, ServiceError):
                     outcome.fail(error)
                     if isinstance(error, RefusedAlone) and not error.undone:
@@ -159,7 +161,7 @@ class DurableActor(Actor):
             except Exception as fault:
                 log.exception("%s failed after a commit", self.actor_urn)
                 self.fail(fault)
-                outcome.fail(InternalError(SAVED_UNANSWERED))
+                _answer(outcome.fail, InternalError(SAVED_UNANSWERED), under_way)
             finally:
                 if error is not None and posting is not None:
                     posting.drop()
@@ -170,7 +172,7 @@ class DurableActor(Actor):
         self.store.submit(unit, settled)
 
     def on_stored(self) -> None:
-        """Act on a change that is stored now, before it is answered."""
+        """Act on a change that is stored now, before memory has it and it is answered."""
 
     def on_refused(self) -> None:
         """Act on the refusal of a unit alone, whose change is in memory."""
@@ -186,12 +188,12 @@ class DurableActor(Actor):
         self.store.forget(self.incarnation)
 
 
-def _answer(outcome: AsyncFuture[Any], value: Any, under_way: AsyncFuture[None] | None) -> None:
+def _answer(tell: Callable[[Any], None], value: Any, under_way: AsyncFuture[None] | None) -> None:
     """Answer now, or when all that the unit's notices concern have acted on them."""
     if under_way is None:
-        outcome.set(value)
+        tell(value)
     else:
-        under_way.then(lambda _: outcome.set(value))
+        under_way.then(lambda _: tell(value))
 
 
 def _count(counts: RowCount, receipt: Receipt | None, preview: Callable[[], Any] | None, rows: int) -> Sequence[Write]:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from actors.agents.messages import AGENT, ReadAgent
+from actors.agents.actor import AgentActor
+from actors.agents.messages import AGENT, AgentsSilenced, ReadAgent, SetStopped
 from actors.engines.turn import Piece, Recalled, Turn
-from actors.errors import InvalidCredential
+from actors.errors import InternalError, InvalidCredential
 from actors.ids import new_id
 from actors.runtime.cluster.shards import SHARDS, shard_of
 from actors.runtime.mailbox import Tell
@@ -163,6 +164,24 @@ async def test_a_shard_leaves_when_several_open_units_are_settled_at_once(tmp_pa
         for posting in postings:
             posting.drop()
         await asyncio.wait_for(leaving, 30)
+
+
+async def test_a_fault_behind_a_commit_keeps_no_notice_back_and_no_shard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def fails(*_: object) -> None:
+        raise ZeroDivisionError("nobody foresaw this")
+
+    async with running(tmp_path, 2) as nodes:
+        agent = await agent_on(nodes, 0)
+        await nodes[0].core.directory.ask(AGENT, agent.id, ReadAgent(agent.owner_id))
+        heard: list[AgentsSilenced] = []
+        nodes[1].directory.listen(AgentsSilenced, heard.append)
+        monkeypatch.setattr(AgentActor, "_hold_agent", fails)
+        with pytest.raises(InternalError, match="was saved"):
+            await nodes[0].core.directory.ask(AGENT, agent.id, SetStopped(True))
+        assert heard == [AgentsSilenced(agent.id)]
+        await asyncio.wait_for(nodes[0].directory.drained({shard_of(agent.id)}), 30)
 
 
 async def test_a_crash_between_commit_and_push_loses_no_notice(tmp_path: Path):

@@ -13,7 +13,7 @@ from actors.runtime.directory import Kind
 from actors.runtime.future import AsyncFuture
 from actors.runtime.local_directory import LocalDirectory
 from actors.runtime.mailbox import MAILBOX_LIMIT, Ask, Envelope, Tell
-from actors.runtime.notices import Reload
+from actors.runtime.notices import Announced, Reload
 from persistence.store import Store, StoreUnavailable
 from tests.support.disk import (
     Counter,
@@ -715,7 +715,7 @@ async def test_the_answer_of_a_change_that_may_be_refused_does_not_show_what_a_l
     assert await value(store, "SELECT n FROM counters") == 1
 
 
-@pytest.mark.parametrize("where", ["applied", "reply"])
+@pytest.mark.parametrize("where", ["applied", "reply", "on_stored"])
 async def test_a_fault_after_the_commit_is_answered_and_leaves_no_actor_that_never_answers(
     counters: Troupe, store: Store, where: str
 ):
@@ -729,12 +729,23 @@ async def test_a_fault_after_the_commit_is_answered_and_leaves_no_actor_that_nev
                 raise ZeroDivisionError("nobody foresaw this")
 
             self.n += 1
-            return self.commit(applied=trips) if where == "applied" else self.commit(reply=trips)
+            notices = (Announced(Hear("stored")),)
+            if where == "applied":
+                return self.commit(applied=trips, notices=notices)
+            return self.commit(reply=trips, notices=notices) if where == "reply" else self.commit(notices=notices)
+
+        def on_stored(self) -> None:
+            if where == "on_stored":
+                raise ZeroDivisionError("nobody foresaw this")
 
     troupe = Troupe(lambda key: Clumsy(key, store))
     troupe.kind = "counter"
+    heard: list[Hear] = []
+    troupe.directory.listen(Hear, heard.append)
     with pytest.raises(InternalError):
         await troupe.ask(Trip(), timeout=2)
+    # a `reply` is made before the unit is submitted
+    assert heard == ([] if where == "reply" else [Hear("stored")])
     assert await troupe.ask(ReadCount(), timeout=2) == 0
     await troupe.directory.close(1)
 
