@@ -62,7 +62,11 @@ class WaitingChats:
         told = RunBegun(run_of(id), said, conversation.name, waits=True)
         shown = "" if chat.key is None else chat.key.shown
         self._waiting[id] = WaitingRun(user_id, self._host.key, told, shown, self._runs.of(user_id, chat))
-        chat.answer.then(lambda _: self._waiting.__delitem__(id))
+
+        def answered(_: object) -> None:
+            self._waiting.pop(id, None)
+
+        chat.answer.then(answered)
         if chat.begun is not None:
             chat.begun(told)
 

@@ -22,7 +22,7 @@ class AsyncFuture(pykka.Future[T]):
     """A pykka future of the event loop: `await` it, or add a callback with `then`.
 
     Resolving it wakes the first task that awaits it, then calls the callbacks at once and in order, in the resolver's
-    own step.
+    own step. Where one raises, the others are called all the same, and then the resolver gets the error.
     """
 
     _get_hook = None  # pykka's lazy hook is not used
@@ -96,8 +96,15 @@ class AsyncFuture(pykka.Future[T]):
             _wake(waiter, self)
         if callbacks is not None:
             self._callbacks = None
+            fault: Exception | None = None
             for callback in callbacks:
-                callback(self)
+                try:
+                    callback(self)
+                except Exception as error:
+                    log.exception("a callback failed on the outcome it waited for")
+                    fault = fault or error
+            if fault is not None:
+                raise fault
 
     def waiter(self) -> "asyncio.Future[None]":
         """Return an asyncio future to await. It is resolved with this one, and may be resolved earlier."""

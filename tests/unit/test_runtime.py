@@ -529,6 +529,20 @@ async def test_a_future_keeps_its_first_resolution_and_calls_back_in_order():
     assert await future == future.get() == 1
 
 
+async def test_a_callback_that_fails_keeps_no_later_one_from_being_called_and_its_error_reaches_the_resolver():
+    future: AsyncFuture[int] = AsyncFuture()
+    calls: list[int] = []
+
+    def fails(_: object) -> None:
+        raise ZeroDivisionError("nobody foresaw this")
+
+    future.then(fails)
+    future.then(lambda done: calls.append(done.get()))
+    with pytest.raises(ZeroDivisionError):
+        future.set(1)
+    assert calls == [1]
+
+
 async def answer_to(reference: pykka.ActorRef[Any], message: Any) -> Any:
     """Ask through pykka's reference, with a time limit."""
     future = reference.ask(message, block=False)
