@@ -223,8 +223,10 @@ class LocalDirectory:
         return stopped
 
     async def _make_room(self) -> None:
-        await self.passivate_idle()
-        self._making_room = None
+        try:
+            await self.passivate_idle()
+        finally:
+            self._making_room = None
 
     async def sweep(self) -> None:
         """Passivate idle actors until cancelled; run it as a task."""

@@ -298,6 +298,22 @@ async def test_above_the_cap_no_actor_goes_that_is_not_idle(hosts: Opener):
     world.hosts[0].busy = False
 
 
+async def test_room_is_made_again_after_a_fault_while_it_was_made(hosts: Opener, monkeypatch: pytest.MonkeyPatch):
+    _, directory = hosts(idle_s=3_600, max_active=1)
+
+    def fails(_: Host) -> bool:
+        raise ZeroDivisionError("nobody foresaw this")
+
+    with monkeypatch.context() as faulty:
+        faulty.setattr(Host, "engaged", property(fails))
+        for key in "ab":
+            await directory.ask("host", key, Visit())
+        await spin()
+    await directory.ask("host", "c", Visit())
+    await spin()
+    assert len(directory) == 1
+
+
 @pytest.mark.parametrize("seed", range(3))
 async def test_a_storm_of_asks_to_actors_being_passivated_loses_none_and_never_runs_two_of_one_key(
     hosts: Opener, seed: int
