@@ -100,6 +100,12 @@ def update(bank_id: str, changes: BankChanges, at: int) -> Write:
     )
 
 
+def updated(bank: BankRow, changes: BankChanges, at: int) -> BankRow:
+    """Return a bank as `update` leaves it."""
+    given = {member: text for member, text in changes._asdict().items() if text is not None}
+    return bank._replace(updated_at=at, **given)
+
+
 def delete(bank_id: str) -> Write:
     """Remove a bank, and by cascade its attachments and memories."""
     return Write("DELETE FROM banks WHERE id = ?", (bank_id,), rows=1)

@@ -46,7 +46,7 @@ from actors.errors import NotPermitted
 from actors.ids import Clock
 from actors.names import name_taken
 from actors.runtime.actor import handles
-from actors.runtime.durable import DurableActor
+from actors.runtime.durable import DurableActor, in_turn
 from actors.runtime.future import AsyncFuture
 from actors.runtime.notices import Announced, ReloadConcerning
 from actors.webhooks.outbox import Outbox
@@ -140,6 +140,7 @@ class AgentActor(DurableActor):
         return self._view(self._seen_by(message.viewer_id, message.access_granted))
 
     @handles(UpdateAgent)
+    @in_turn
     def _update(self, message: UpdateAgent) -> AsyncFuture[AgentView]:
         agent = self._owned_by(message.viewer_id)
         changes, now = message.changes, self._clock()
@@ -148,20 +149,15 @@ class AgentActor(DurableActor):
         renamed = (ReloadConcerning(self.key, is_agent=True, is_name=True),) if changes.name is not None else ()
         return self.commit_or_refuse(
             agents.update(self.key, changes, now),
-            *self._outbox.emit(agent.owner_id, *deployment_event("updated", replace(agent, **given)), at=now),
-            reply=lambda: self._view(self.agent or stored),  # it may be destroyed since
-            preview=lambda: self._view(stored),
-            applied=lambda: self._change(updated_at=now, **given),
+            *self._outbox.emit(agent.owner_id, *deployment_event("updated", stored), at=now),
+            reply=lambda: self._view(stored),
+            applied=lambda: self._hold_agent(stored),
             constraint_errors={agents.NAME_TAKEN: name_taken, ROWS: no_such_agent},
             notices=(self._outbox.woken(agent.owner_id), *renamed),
         )
 
-    def _change(self, **changes: Any) -> None:
-        """Apply a stored change to the row in memory, which always equals a stored one."""
-        if self.agent is not None:
-            self._hold_agent(replace(self.agent, **changes))
-
     @handles(SetOnline)
+    @in_turn
     def _set_online(self, message: SetOnline) -> AsyncFuture[AgentView] | AgentView:
         agent = self._owned_by(message.viewer_id)
         if agent.online == message.online:
@@ -169,13 +165,13 @@ class AgentActor(DurableActor):
         stored = replace(agent, updated_at=self._clock(), online=message.online)
         return self.commit_or_refuse(
             agents.set_online(self.key, message.online, stored.updated_at),
-            reply=lambda: self._view(self.agent or stored),  # it may be destroyed since
-            preview=lambda: self._view(stored),
-            applied=lambda: self._change(updated_at=stored.updated_at, online=message.online),
+            reply=lambda: self._view(stored),
+            applied=lambda: self._hold_agent(stored),
             constraint_errors={ROWS: no_such_agent},
         )
 
     @handles(SetStopped)
+    @in_turn
     def _set_stopped(self, message: SetStopped) -> AsyncFuture[AgentView] | AgentView:
         agent, stopped = self.agent, message.stopped
         if agent is None:
@@ -185,20 +181,20 @@ class AgentActor(DurableActor):
         stored = replace(agent, stopped=stopped)
 
         def applied() -> None:
-            self._change(stopped=stopped)
+            self._hold_agent(stored)
             if stopped and self._chats is not None and self._chats.any_under_way:
                 self.retire()  # which ends them
 
         return self.commit_or_refuse(
             agents.set_stopped(self.key, self._clock() if stopped else None),
-            reply=lambda: self._view(self.agent or stored),
-            preview=lambda: self._view(stored),
+            reply=lambda: self._view(stored),
             applied=applied,
             constraint_errors={ROWS: no_such_agent},
             notices=(Announced(AgentsSilenced(self.key)),) if stopped else (),
         )
 
     @handles(DestroyAgent)
+    @in_turn
     def _destroy(self, message: DestroyAgent) -> AsyncFuture[AgentView]:
         agent = self._owned_by(message.viewer_id)
         view, now, gone = self._view(), self._clock(), ReloadConcerning(self.key, is_agent=True)
@@ -278,6 +274,7 @@ class AgentActor(DurableActor):
         return Binding() if self._chats is None else self._chats.bound(message)
 
     @handles(BeginConversation)
+    @in_turn
     def _begin_conversation(self, message: BeginConversation) -> AsyncFuture[ConversationRow]:
         agent = self._seen_by(message.viewer_id, message.access_granted)
         return conversation_changes.begin_conversation(self, agent, message)

@@ -35,18 +35,12 @@ from actors.ids import Clock
 from actors.names import name_taken
 from actors.runtime.actor import handles
 from actors.runtime.changes import Changes
-from actors.runtime.durable import DurableActor, RowCount
+from actors.runtime.durable import DurableActor, RowCount, in_turn
 from actors.runtime.future import AsyncFuture
 from actors.runtime.notices import Notice, Told
 from persistence import banks, censoring, memories, offers
 from persistence.banks import BankChanges, BankRow
 from persistence.store import FOREIGN_KEY, ROWS, Store
-
-
-def changed(bank: BankRow, changes: BankChanges, at: int) -> BankRow:
-    """Return the row of a bank after a change."""
-    given = {member: text for member, text in changes._asdict().items() if text is not None}
-    return bank._replace(updated_at=at, **given)
 
 
 class BankActor(DurableActor):
@@ -126,23 +120,23 @@ class BankActor(DurableActor):
     # the bank
 
     @handles(UpdateBank)
+    @in_turn
     def _update(self, message: UpdateBank) -> AsyncFuture[BankView]:
-        bank = self._may(message.viewer, "admin")
-        changes, now = message.changes, self._clock()
+        bank, now = self._may(message.viewer, "admin"), self._clock()
+        stored = banks.updated(bank, message.changes, now)
         return self.commit_or_refuse(
-            banks.update(self.key, changes, now),
-            reply=lambda: self._view(message.viewer),
-            preview=lambda: self._view(message.viewer, changed(bank, changes, now)),
-            applied=lambda: self._change(now, changes),
+            banks.update(self.key, message.changes, now),
+            reply=lambda: self._view(message.viewer, stored),
+            applied=lambda: self._hold_bank(stored),
             constraint_errors={banks.NAME_TAKEN: name_taken, ROWS: no_such_bank},
         )
 
-    def _change(self, at: int, changes: BankChanges) -> None:
-        """Apply a stored change to the bank's row."""
-        if self._bank is not None:
-            self._bank = changed(self._bank, changes, at)
+    def _hold_bank(self, bank: BankRow) -> None:
+        """Keep the bank's row as it is stored."""
+        self._bank = bank
 
     @handles(DestroyBank)
+    @in_turn
     def _destroy(self, message: DestroyBank) -> AsyncFuture[None]:
         bank = self._seen_by(message.viewer)
         if bank.owner_id != message.viewer.user_id:
@@ -158,31 +152,33 @@ class BankActor(DurableActor):
     # attachments
 
     @handles(Grant)
+    @in_turn
     def _grant(self, message: Grant) -> AsyncFuture[BankView]:
         bank = self._may(message.viewer, "read")
         self._attachments.require_may_grant(message, self._permission_of(message.viewer.user_id), bank.name)
         now = self._clock()
         writes = self._attachments.writes(self.key, message, now)
-        changes = None if message.access is None else BankChanges(access=message.access)
-        if changes is not None:
+        stored = bank
+        if message.access is not None:
             self._may(message.viewer, "admin")
+            changes = BankChanges(access=message.access)
+            stored = banks.updated(bank, changes, now)
             writes.append(banks.update(self.key, changes, now))
 
         def applied() -> None:
             self._attachments.grant(message, now)
-            if changes is not None:
-                self._change(now, changes)
+            self._hold_bank(stored)
 
         return self.commit_or_refuse(
             *writes,
-            reply=lambda: self._view(message.viewer),
-            preview=lambda: self._view(message.viewer, changes and changed(bank, changes, now)),
+            reply=lambda: self._view(message.viewer, stored),
             applied=applied,
             constraint_errors={ROWS: no_such_agent, FOREIGN_KEY: no_such_bank},
             notices=_links_notice(message.agent_id, offered=not message.by_owner),
         )
 
     @handles(AcceptOffer)
+    @in_turn
     def _accept(self, message: AcceptOffer) -> AsyncFuture[Accepted]:
         bank = self._seen_by(message.viewer)
         if message.agent_owner_id != message.viewer.user_id:
@@ -199,14 +195,14 @@ class BankActor(DurableActor):
 
         return self.commit_or_refuse(
             *offers.accept(self.key, message.agent_id, offer.permission, attachment.since),
-            reply=lambda: Accepted(self._view(message.viewer), attachment),
-            preview=lambda: Accepted(self._view(message.viewer, bank), attachment),
+            reply=lambda: Accepted(self._view(message.viewer, bank), attachment),
             applied=applied,
             constraint_errors={ROWS: not_offered},
             notices=_links_notice(message.agent_id),
         )
 
     @handles(Detach)
+    @in_turn
     def _detach(self, message: Detach) -> AsyncFuture[BankView]:
         bank = self._seen_by(message.viewer)
         if message.agent_owner_id != message.viewer.user_id:
@@ -227,6 +223,7 @@ class BankActor(DurableActor):
     # memories
 
     @handles(LoadMemory)
+    @in_turn
     def _load(self, message: LoadMemory) -> AsyncFuture[Loaded]:
         bank = self._seen_by(message.viewer)
         attaches = require_may_load(message, bank, self._attachments)
@@ -234,13 +231,12 @@ class BankActor(DurableActor):
         if any(memory.censored for memory in message.before):
             raise StateConflict("The memory of this name is censored for good; take another name, or delete it first.")
         loaded, writes = replacing(bank, message, now)
-        more = len(loaded) - len(message.before)
+        stored = bank._replace(memories=bank.memories + len(loaded) - len(message.before))
         if attaches:
             writes += self._attachments.writes_of_owner(self.key, message.agent_id, "write", now)
 
         def applied() -> None:
-            if self._bank is not None:
-                self._bank = self._bank._replace(memories=self._bank.memories + more)
+            self._hold_bank(stored)
             if self._recalling is not None:
                 self._recalling.resident.loaded(memory.position for memory in (*message.before, *loaded))
             if attaches:
@@ -248,8 +244,7 @@ class BankActor(DurableActor):
 
         return self.commit_or_refuse(
             *writes,
-            reply=lambda: Loaded(self._view(message.viewer), loaded),
-            preview=lambda: Loaded(self._view(message.viewer, bank._replace(memories=bank.memories + more)), loaded),
+            reply=lambda: Loaded(self._view(message.viewer, stored), loaded),
             applied=applied,
             constraint_errors={memories.NAME_TAKEN: moved, ROWS: moved, FOREIGN_KEY: no_such_bank},
             notices=_links_notice(message.agent_id) if attaches else (),
@@ -267,27 +262,27 @@ class BankActor(DurableActor):
         return self._recalling.recall(self._view(message.viewer, bank), message)
 
     @handles(RemoveMemories)
+    @in_turn
     def _remove(self, message: RemoveMemories) -> AsyncFuture[Removed]:
-        self._may(message.viewer, "admin")
+        bank = self._may(message.viewer, "admin")
         view, removed = self._view(message.viewer), RowCount()
 
-        def left(bank: BankRow) -> BankRow:
+        def left() -> BankRow:
             return bank._replace(memories=max(bank.memories - removed.rows, 0))
 
         def applied() -> None:
             self._memories_removed()
-            if self._bank is not None:
-                self._bank = left(self._bank)
+            self._hold_bank(left())
 
         return self.commit_or_refuse(
             *memories.remove(self.key, message.choice),
             counts=removed,
-            reply=lambda: Removed(view._replace(row=self._bank or left(view.row)), removed.rows),
-            preview=lambda: Removed(view._replace(row=left(view.row)), removed.rows),
+            reply=lambda: Removed(view._replace(row=left()), removed.rows),
             applied=applied,
         )
 
     @handles(CensorMemories)
+    @in_turn
     def _censor(self, message: CensorMemories) -> AsyncFuture[Removed]:
         if message.choice.owner_id == message.viewer.user_id:
             self._seen_by(message.viewer)

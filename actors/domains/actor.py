@@ -49,7 +49,7 @@ from actors.errors import StateConflict
 from actors.ids import Clock, new_id
 from actors.names import name_taken
 from actors.runtime.actor import handles
-from actors.runtime.durable import DurableActor
+from actors.runtime.durable import DurableActor, in_turn
 from actors.runtime.future import AsyncFuture
 from actors.runtime.notices import Announced, Notice, Told
 from actors.wire import Record
@@ -135,6 +135,7 @@ class DomainActor(DurableActor):
         raise no_such_zone()
 
     @handles(UpdateDomain)
+    @in_turn
     def _update(self, message: UpdateDomain) -> AsyncFuture[DomainRow]:
         domain = self._owned_by(message.viewer)
         changes, now = message.changes, self._clock()
@@ -143,12 +144,11 @@ class DomainActor(DurableActor):
 
         def applied() -> None:
             if self._domain is not None:
-                self._domain = replace(self._domain, updated_at=now, **given)
+                self._domain = stored
 
         return self.commit_or_refuse(
             domains.update(self.key, changes, now),
-            reply=lambda: self._domain or stored,  # it may be on its way out since
-            preview=lambda: stored,
+            reply=lambda: stored,
             applied=applied,
             constraint_errors={domains.NAME_TAKEN: name_taken, ROWS: no_such_domain},
         )

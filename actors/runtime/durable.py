@@ -4,8 +4,8 @@ from __future__ import annotations  # nested functions would build theirs at eac
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Any
+from functools import partial, wraps
+from typing import Any, TypeVar
 
 from msgspec import structs
 
@@ -13,14 +13,33 @@ from actors.errors import InternalError, Overloaded, RefusedAlone, ServiceError,
 from actors.idempotency.records import Receipt
 from actors.runtime.actor import Actor
 from actors.runtime.future import AsyncFuture
+from actors.runtime.lifecycle import LIVE
+from actors.runtime.mailbox import Envelope, Mailbox
 from actors.runtime.notices import Notice
 from persistence.store import NO_CONSTRAINT_ERRORS, InDoubt, Store, StoreUnavailable, Unit, Write
 
 log = logging.getLogger("parley.actors")
 
+D = TypeVar("D", bound="DurableActor")
+M = TypeVar("M")
+R = TypeVar("R")
+
 ConstraintErrors = Mapping[str, Callable[[], ServiceError]]
 
 SAVED_UNANSWERED = "The change was saved, but building the answer failed. Do not repeat it; the fault has been logged."
+
+
+def in_turn(change: Callable[[D, M], R]) -> Callable[[D, M], R | AsyncFuture[Any]]:
+    """Mark the handler of a change that waits while memory lacks another one, until that is stored or refused.
+
+    So what it stores with the change, a kept answer and an event, shows what was stored before and nothing else.
+    """
+
+    @wraps(change)
+    def handler(self: D, message: M) -> R | AsyncFuture[Any]:
+        return self.wait_for_turn(message) if self.changing else change(self, message)
+
+    return handler
 
 
 class RowCount:
@@ -39,11 +58,14 @@ class DurableActor(Actor):
     after, and the next ask loads a new incarnation.
     """
 
-    __slots__ = ("store",)
+    __slots__ = ("_later", "changing", "store")
 
     def __init__(self, key: str, store: Store) -> None:
         super().__init__(key)
         self.store = store
+        self.changing = 0
+        """The number of units under way whose changes memory does not have yet."""
+        self._later: Mailbox | None = None  # the changes that wait for these
 
     def commit(
         self,
@@ -90,7 +112,6 @@ class DurableActor(Actor):
         *writes: Write,
         constraint_errors: ConstraintErrors | None = None,
         reply: Callable[[], Any] | None = None,
-        preview: Callable[[], Any] | None = None,
         applied: Callable[[], None] | None = None,
         counts: RowCount | None = None,
         notices: Sequence[Notice] = (),
@@ -102,25 +123,57 @@ class DurableActor(Actor):
         Args:
             writes: the rows of the command.
             constraint_errors: the constraints that may refuse the unit, each with its error.
-            reply: makes the answer, after `applied`. It never shows what a later unit may fail to store.
-            preview: builds the answer before the commit, for units whose memory changes only afterwards. The receipt
-                keeps this answer.
+            reply: makes the answer, which shows the state that this unit stores. A receipt keeps it, so then it is
+                called before the commit, else after `applied`.
             applied: changes memory after the commit.
-            counts: receives the number of rows that the last of `writes` touched, for an answer that shows it.
-                `preview` then runs in the writer's thread, so it reads nothing that the actor may change meanwhile.
+            counts: receives the number of rows that the last of `writes` touched, for an answer that shows it. With a
+                receipt, `reply` then runs in the writer's thread, so it reads nothing that the actor may change
+                meanwhile.
             notices: as for `commit`.
         """
         receipt: Receipt | None = self.take_receipt()
-        preview = preview or reply
         then = None
         if counts is not None:
-            then = partial(_count, counts, receipt, preview)
+            then = partial(_count, counts, receipt, reply)
         elif receipt is not None:
-            writes = (*writes, *receipt.writes(preview() if preview is not None else None))
+            writes = (*writes, *receipt.writes(reply() if reply is not None else None))
         outcome: AsyncFuture[Any] = AsyncFuture()
         errors = NO_CONSTRAINT_ERRORS if constraint_errors is None else constraint_errors
-        self._submit(Unit(writes, (self.incarnation,), errors, then), outcome, applied, reply, None, notices)
+        changes = applied is not None
+        self.changing += changes
+        unit = Unit(writes, (self.incarnation,), errors, then)
+        self._submit(unit, outcome, applied, reply, None, notices, changes=changes)
         return outcome
+
+    def wait_for_turn(self, message: Any) -> AsyncFuture[Any]:
+        """Handle a change again once memory has those that are under way.
+
+        Raises:
+            Overloaded: too many wait.
+        """
+        if self._later is None:
+            self._later = Mailbox(self.mailbox_limit)
+        answer: AsyncFuture[Any] = AsyncFuture()
+        self._later.put(Envelope(message, answer, context=self.context))
+        return answer
+
+    def _go_on(self) -> None:
+        """Handle the changes that have waited, until one is under way."""
+        while self._later is not None and not self.changing and self.life is LIVE:
+            envelope = self._later.get()
+            if self._later.empty():
+                self._later = None
+            self._handle(envelope)
+
+    @property
+    def waiting(self) -> int:
+        """The number of messages in the mailbox, and of changes that wait for their turn."""
+        return super().waiting + (0 if self._later is None else len(self._later))
+
+    def drain(self) -> list[Envelope]:
+        """Take all messages that wait, also those that wait for their turn."""
+        later, self._later = self._later, None
+        return [*(later.drain() if later is not None else ()), *super().drain()]
 
     def _submit(
         self,
@@ -130,8 +183,13 @@ class DurableActor(Actor):
         reply: Callable[[], Any] | None,
         answer: Any,
         notices: Sequence[Notice],
+        *,
+        changes: bool = False,
     ) -> None:
-        """Submit a unit to the store; `outcome` resolves to `reply()`, or to `answer` without a `reply`."""
+        """Submit a unit to the store; `outcome` resolves to `reply()`, or to `answer` without a `reply`.
+
+        `changes`: memory does not have the unit's change before `applied`.
+        """
         self._hold()
         notifier = self._notifier if notices else None
         posting = None if notifier is None else notifier.prepare(notices)
@@ -168,6 +226,9 @@ class DurableActor(Actor):
                 if self._unsettled is outcome:
                     self._unsettled = None  # it holds the answer
                 self._release()
+                if changes:
+                    self.changing -= 1
+                    self._go_on()
 
         self.store.submit(unit, settled)
 
@@ -196,10 +257,10 @@ def _answer(tell: Callable[[Any], None], value: Any, under_way: AsyncFuture[None
         under_way.then(lambda _: tell(value))
 
 
-def _count(counts: RowCount, receipt: Receipt | None, preview: Callable[[], Any] | None, rows: int) -> Sequence[Write]:
+def _count(counts: RowCount, receipt: Receipt | None, reply: Callable[[], Any] | None, rows: int) -> Sequence[Write]:
     """Note the number of rows touched, and make the receipt's writes now that the answer is known."""
     counts.rows = rows
-    return () if receipt is None else receipt.writes(preview() if preview is not None else None)
+    return () if receipt is None else receipt.writes(reply() if reply is not None else None)
 
 
 def not_stored() -> StorageUnavailable:

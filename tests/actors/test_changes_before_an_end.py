@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from actors.agents.messages import AGENT, AgentView, DestroyAgent, SetOnline, SetStopped, UpdateAgent
+from actors.banks.messages import BANK
 from actors.core import Core
 from actors.domains.membership import Move
 from actors.domains.messages import (
@@ -26,7 +27,7 @@ from actors.domains.messages import (
 from actors.errors import NotFound
 from actors.runtime.mailbox import Ask
 from actors.users.messages import USER, CreateAgent, CreateDomain, DestroyUser, ReadUser
-from persistence import agents, domains
+from persistence import agents, banks, domains
 from persistence.agents import AgentChanges, AgentRow
 from persistence.domains import DomainChanges, DomainRow
 from persistence.store import Unit
@@ -173,13 +174,13 @@ async def test_an_offer_accepted_while_its_bank_is_being_destroyed(core: Core, d
     client = CommandClient(CoreGateway(core))
     two = await with_a_bank(await client.register(f"{unique}-user"), await client.register(f"{unique}-guest"), unique)
     (await two.give("read")).ok()
+    (bank_id,) = await core.store.fetch(banks.id_by_name(two.bank))
     disk.hold()
     destroyed = asyncio.create_task(two.owner.command("MB_Destroy", target={"bank": two.bank}))
     await disk.reached()
-    waiting = core.store.stats().waiting
     accepted = asyncio.create_task(two.accept())
     async with asyncio.timeout(10):
-        while core.store.stats().waiting == waiting:
+        while (live := core.directory.inspect(BANK, bank_id)) is None or not live.status.mailbox:
             await spin()
     disk.let_go()
     (await destroyed).ok()

@@ -10,11 +10,12 @@ import pytest
 from actors.errors import InternalError, NameTaken, NotFound, Overloaded, StateConflict, StorageUnavailable
 from actors.runtime.actor import BURST, Actor, handles
 from actors.runtime.directory import Kind
+from actors.runtime.durable import in_turn
 from actors.runtime.future import AsyncFuture
 from actors.runtime.local_directory import LocalDirectory
 from actors.runtime.mailbox import MAILBOX_LIMIT, Ask, Envelope, Tell
 from actors.runtime.notices import Announced, Reload
-from persistence.store import Store, StoreUnavailable
+from persistence.store import Store, StoreUnavailable, Write
 from tests.support.disk import (
     Counter,
     Disk,
@@ -780,3 +781,72 @@ async def test_a_stopping_durable_actor_is_gone_only_when_its_units_are_answered
     assert await read == 2
     assert first.stopped.done()
     assert counters.last is not first
+
+
+class ShowNames(Ask[str], frozen=True):
+    """Store a name; answered with all names in memory before."""
+
+    name: str
+
+
+class Namer(Counter):
+    """Takes names in turn."""
+
+    names = ""
+
+    @handles(ShowNames)
+    @in_turn
+    def _show(self, message: ShowNames) -> AsyncFuture[str]:
+        def applied() -> None:
+            self.names += message.name
+
+        shown = self.names
+        return self.commit_or_refuse(
+            Write("INSERT INTO names (name, key) VALUES (?, ?)", (message.name, self.key)),
+            reply=lambda: shown,
+            applied=applied,
+            constraint_errors={"names.name": lambda: NameTaken("it is taken")},
+        )
+
+
+@pytest.fixture
+async def namers(store: Store, disk: Disk) -> AsyncIterator[Troupe]:
+    troupe = Troupe(lambda key: Namer(key, store))
+    troupe.kind = "counter"
+    await troupe.ask(Increment())
+    yield troupe
+    disk.let_go()
+    await troupe.directory.close(1)
+
+
+async def test_changes_in_turn_are_made_in_the_order_sent_and_know_all_that_were_stored(namers: Troupe, disk: Disk):
+    disk.hold()
+    changes = [namers.asking(ShowNames(name)) for name in "abbcbd"]
+    await disk.reached()
+    assert await namers.ask(ReadCount()) == 1  # meanwhile
+    assert namers.last.waiting == 5
+    disk.let_go()
+    answers = await asyncio.gather(*changes, return_exceptions=True)
+    assert [answer for answer in answers if isinstance(answer, str)] == ["", "a", "ab", "abc"]
+    assert [type(answer) for answer in answers if not isinstance(answer, str)] == [NameTaken] * 2
+    assert namers.last.waiting == namers.last.changing == 0
+
+
+async def test_as_many_changes_may_wait_for_their_turn_as_a_mailbox_holds(namers: Troupe, disk: Disk):
+    disk.hold()
+    changes = [namers.asking(ShowNames(f"{number} ")) for number in range(MAILBOX_LIMIT + 2)]
+    await disk.reached()
+    disk.let_go()
+    answers = await asyncio.gather(*changes, return_exceptions=True)
+    assert [type(answer) for answer in answers] == [str] * (MAILBOX_LIMIT + 1) + [Overloaded]
+
+
+async def test_a_change_that_waits_for_its_turn_is_made_by_the_next_incarnation(namers: Troupe, disk: Disk):
+    disk.hold()
+    first, second = namers.asking(ShowNames("a")), namers.asking(ShowNames("b"))
+    await disk.reached()
+    namers.directory.deliver([Reload("counter", ("a",))])
+    disk.let_go()
+    assert await asyncio.gather(first, second) == ["", ""]
+    assert namers.made[0].names == "a"
+    assert namers.last.names == "b"
