@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from actors.agents.messages import AGENT, LinksGained, no_such_agent
-from actors.banks.attachments import LEVELS, Attachments
+from actors.agents.messages import no_such_agent
+from actors.banks.attachments import LEVELS, Attachments, links_notice
 from actors.banks.loading import moved, replacing, require_may_load
 from actors.banks.messages import (
     BANK,
@@ -37,7 +37,6 @@ from actors.runtime.actor import handles
 from actors.runtime.changes import Changes
 from actors.runtime.durable import DurableActor, RowCount, in_turn
 from actors.runtime.future import AsyncFuture
-from actors.runtime.notices import Notice, Told
 from persistence import banks, censoring, memories, offers
 from persistence.banks import BankChanges, BankRow
 from persistence.store import FOREIGN_KEY, ROWS, Store
@@ -47,7 +46,8 @@ class BankActor(DurableActor):
     """Owns one bank; its key is the bank's id. It decides every permission in the bank."""
 
     kind = BANK
-    __slots__ = ("_attachments", "_bank", "_changes", "_clock", "_recalling", "_residents")
+    SIDE_BY_SIDE = LoadMemory
+    __slots__ = ("_arriving", "_attachments", "_bank", "_changes", "_clock", "_recalling", "_residents")
 
     def __init__(self, key: str, store: Store, clock: Clock, residents: Residents, changes: Changes) -> None:
         super().__init__(key, store)
@@ -56,6 +56,7 @@ class BankActor(DurableActor):
         self._recalling: Recalling | None = None  # from the first recall on
         self._clock = clock
         self._bank: BankRow | None = None
+        self._arriving = 0  # memories of the loads under way
         self._attachments = Attachments()
 
     async def on_begin(self) -> None:
@@ -174,7 +175,7 @@ class BankActor(DurableActor):
             reply=lambda: self._view(message.viewer, stored),
             applied=applied,
             constraint_errors={ROWS: no_such_agent, FOREIGN_KEY: no_such_bank},
-            notices=_links_notice(message.agent_id, offered=not message.by_owner),
+            notices=links_notice(message.agent_id, offered=not message.by_owner),
         )
 
     @handles(AcceptOffer)
@@ -198,7 +199,7 @@ class BankActor(DurableActor):
             reply=lambda: Accepted(self._view(message.viewer, bank), attachment),
             applied=applied,
             constraint_errors={ROWS: not_offered},
-            notices=_links_notice(message.agent_id),
+            notices=links_notice(message.agent_id),
         )
 
     @handles(Detach)
@@ -228,27 +229,35 @@ class BankActor(DurableActor):
         bank = self._seen_by(message.viewer)
         attaches = require_may_load(message, bank, self._attachments)
         now = self._clock()
-        if any(memory.censored for memory in message.before):
-            raise StateConflict("The memory of this name is censored for good; take another name, or delete it first.")
         loaded, writes = replacing(bank, message, now)
-        stored = bank._replace(memories=bank.memories + len(loaded) - len(message.before))
+        more = len(loaded) - len(message.before)
+        self._arriving += more
+        stored = bank._replace(memories=bank.memories + self._arriving)
         if attaches:
             writes += self._attachments.writes_of_owner(self.key, message.agent_id, "write", now)
 
+        def settled(outcome: AsyncFuture[Loaded]) -> None:
+            if outcome.error is not None:
+                self._arriving -= more
+
         def applied() -> None:
-            self._hold_bank(stored)
+            self._arriving -= more
+            if self._bank is not None:
+                self._hold_bank(self._bank._replace(memories=self._bank.memories + more))
             if self._recalling is not None:
                 self._recalling.resident.loaded(memory.position for memory in (*message.before, *loaded))
             if attaches:
                 self._attachments.attach(message.agent_id, message.agent_owner_id, message.agent_name, "write", now)
 
-        return self.commit_or_refuse(
+        outcome: AsyncFuture[Loaded] = self.commit_or_refuse(
             *writes,
             reply=lambda: Loaded(self._view(message.viewer, stored), loaded),
             applied=applied,
             constraint_errors={memories.NAME_TAKEN: moved, ROWS: moved, FOREIGN_KEY: no_such_bank},
-            notices=_links_notice(message.agent_id) if attaches else (),
+            notices=links_notice(message.agent_id) if attaches else (),
         )
+        outcome.then(settled)
+        return outcome
 
     @handles(RecallMemories)
     def _recall(self, message: RecallMemories) -> RecalledMemories | AsyncFuture[RecalledMemories]:
@@ -338,8 +347,3 @@ class BankActor(DurableActor):
             "in_memory": 0 if self._recalling is None else self._recalling.in_memory,
             "attachments": {row.agent: row.permission for row in self._attachments.attached.values()},
         }
-
-
-def _links_notice(agent_id: str, *, offered: bool = False) -> tuple[Notice, ...]:
-    """Make the notice that tells an agent's actor that the agent has banks or offers."""
-    return (Told(AGENT, agent_id, LinksGained(has_banks=not offered, has_offers=offered)),)

@@ -7,8 +7,10 @@ other units were stored in between.
 
 from collections.abc import Iterable
 
+from actors.agents.messages import AGENT, LinksGained
 from actors.banks.messages import Grant
 from actors.errors import NotPermitted
+from actors.runtime.notices import Notice, Told
 from persistence import banks, offers
 from persistence.agents import still_there
 from persistence.banks import AttachmentRow
@@ -26,6 +28,11 @@ def above(permission: str) -> list[str]:
 def up_to(permission: str) -> list[str]:
     """List the permissions up to and including one."""
     return [other for other, level in LEVELS.items() if level <= LEVELS[permission]]
+
+
+def links_notice(agent_id: str, *, offered: bool = False) -> tuple[Notice, ...]:
+    """Make the notice that tells an agent's actor that the agent has banks or offers."""
+    return (Told(AGENT, agent_id, LinksGained(has_banks=not offered, has_offers=offered)),)
 
 
 class Attachments:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from actors.banks.attachments import LEVELS, Attachments
 from actors.banks.messages import LoadMemory, MemoryMoved
 from actors.engines import dialogue_acts
-from actors.errors import NotPermitted
+from actors.errors import NotPermitted, StateConflict
 from actors.ids import new_id, new_number
 from actors.slices import Steps
 from actors.text import answer_kinds, tokenizer
@@ -99,7 +99,13 @@ def require_may_load(message: LoadMemory, bank: BankRow, attachments: Attachment
 
 
 def replacing(bank: BankRow, message: LoadMemory, now: int) -> tuple[tuple[MemoryRow, ...], list[Write]]:
-    """Make the memories of a load, and the writes that replace memories of the same names."""
+    """Make the memories of a load, and the writes that replace memories of the same names.
+
+    Raises:
+        StateConflict: one of them is censored.
+    """
+    if any(memory.censored for memory in message.before):
+        raise StateConflict("The memory of this name is censored for good; take another name, or delete it first.")
     before = {memory.name: memory for memory in message.before}
     names = part_names(message.name, message.texts)
     loaded: list[MemoryRow] = []

@@ -5,7 +5,7 @@ from __future__ import annotations  # nested functions would build theirs at eac
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from msgspec import structs
 
@@ -33,11 +33,15 @@ def in_turn(change: Callable[[D, M], R]) -> Callable[[D, M], R | AsyncFuture[Any
     """Mark the handler of a change that waits while memory lacks another one, until that is stored or refused.
 
     So what it stores with the change, a kept answer and an event, shows what was stored before and nothing else.
+    Several changes of the kind `SIDE_BY_SIDE` may be under way at once.
     """
 
     @wraps(change)
     def handler(self: D, message: M) -> R | AsyncFuture[Any]:
-        return self.wait_for_turn(message) if self.changing else change(self, message)
+        if not self.may_begin(message):
+            return self.wait_for_turn(message)
+        self.takes_more = type(message) is self.SIDE_BY_SIDE
+        return change(self, message)
 
     return handler
 
@@ -58,7 +62,10 @@ class DurableActor(Actor):
     after, and the next ask loads a new incarnation.
     """
 
-    __slots__ = ("_later", "changing", "store")
+    __slots__ = ("_later", "changing", "store", "takes_more")
+
+    SIDE_BY_SIDE: ClassVar[type | None] = None
+    """The changes that don't wait for each other; each is made on what those before it leave if they are stored."""
 
     def __init__(self, key: str, store: Store) -> None:
         super().__init__(key)
@@ -66,6 +73,8 @@ class DurableActor(Actor):
         self.changing = 0
         """The number of units under way whose changes memory does not have yet."""
         self._later: Mailbox | None = None  # the changes that wait for these
+        self.takes_more = False
+        """Whether a change of the kind `SIDE_BY_SIDE` need not wait for those under way."""
 
     def commit(
         self,
@@ -145,6 +154,10 @@ class DurableActor(Actor):
         self._submit(unit, outcome, applied, reply, None, notices, changes=changes)
         return outcome
 
+    def may_begin(self, message: Any) -> bool:
+        """Return whether a change need not wait for those under way."""
+        return not self.changing or (self.takes_more and type(message) is self.SIDE_BY_SIDE)
+
     def wait_for_turn(self, message: Any) -> AsyncFuture[Any]:
         """Handle a change again once memory has those that are under way.
 
@@ -155,15 +168,18 @@ class DurableActor(Actor):
             self._later = Mailbox(self.mailbox_limit)
         answer: AsyncFuture[Any] = AsyncFuture()
         self._later.put(Envelope(message, answer, context=self.context))
+        self.takes_more = False  # those that come now wait behind it
         return answer
 
     def _go_on(self) -> None:
-        """Handle the changes that have waited, until one is under way."""
-        while self._later is not None and not self.changing and self.life is LIVE:
+        """Handle the changes that have waited, until one has to wait for those under way."""
+        while self._later is not None and self.life is LIVE and self.may_begin(self._later.first()):
             envelope = self._later.get()
             if self._later.empty():
                 self._later = None
             self._handle(envelope)
+        if self._later is not None:
+            self.takes_more = False
 
     @property
     def waiting(self) -> int:

@@ -121,6 +121,11 @@ class Mailbox:
             self.queue = None
         return envelope
 
+    def first(self) -> Any:
+        """Return the message of the first envelope; the mailbox must not be empty."""
+        assert self.queue
+        return self.queue[0].message
+
     def empty(self) -> bool:
         """Whether the mailbox is empty."""
         return not self.queue

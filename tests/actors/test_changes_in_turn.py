@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from actors.agents.messages import AGENT
+from actors.banks.messages import BANK
 from actors.core import Core
-from persistence import agents
+from persistence import agents, banks
 from persistence.store import Unit, Write
 from tests.support.disk import Disk, rows, spin
 from tests.support.gateway import Answer, Client
@@ -108,3 +109,64 @@ async def test_a_conversation_that_begins_behind_a_new_name_is_answered_with_it(
     scene.disk.let_go()
     (await rename).ok()
     assert (await begun).ok().profile[0]["agent"] == name
+
+
+@dataclass
+class Loading:
+    """An owner who loads memories into a bank while the disk is held."""
+
+    core: Core
+    disk: Disk
+    owner: Client
+
+    def send(self, service: str, name: str, **vx: str) -> asyncio.Task[Answer]:
+        body: Any = {"vx": {"name": name, **vx}} | ({"content": f"text {name}"} if service == "MB_Load" else {})
+        return asyncio.create_task(once(self.owner, str(uuid.uuid4()), service, target={"bank": "notes"}, **body))
+
+
+@pytest.fixture
+async def loading(core: Core, disk: Disk, unique: str) -> Loading:
+    owner = await on_plan(await CommandClient(CoreGateway(core)).register(unique), "enterprise")
+    await owner.agent("first")
+    (await owner.command("MB_Create", vx={"name": "notes", "description": "d"})).ok()
+    (await owner.command("MB_Load", target={"bank": "notes"}, vx={"name": "m0"}, content="text")).ok()
+    disk.hold()
+    return Loading(core, disk, owner)
+
+
+def memories_of(answers: list[Answer]) -> list[int]:
+    return [answer.ok().profile[0]["memories"] for answer in answers]
+
+
+async def test_loads_into_one_bank_share_a_commit_and_are_counted_in_their_order(loading: Loading):
+    loads = [loading.send("MB_Load", f"m{number}") for number in range(1, 9)]
+    await loading.disk.reached()
+    before = loading.disk.commits
+    loading.disk.let_go()
+    assert sorted(memories_of(await asyncio.gather(*loads))) == list(range(2, 10))
+    assert loading.disk.commits < before + len(loads) - 1
+
+
+async def test_loads_behind_another_change_wait_for_it(loading: Loading):
+    before = loading.send("MB_Load", "m1")
+    await loading.disk.reached()
+    update = loading.send("MB_Update", "notes", description="new")
+    (id,) = await loading.core.store.fetch(banks.id_by_name("notes"))
+    async with asyncio.timeout(10):
+        while not (live := loading.core.directory.inspect(BANK, id)) or not live.status.mailbox:
+            await spin()
+    loads = [loading.send("MB_Load", f"m{number}") for number in range(2, 6)]
+    loading.disk.let_go()
+    assert (await before).ok().profile[0]["description"] == "d"
+    assert (await update).ok().profile[0]["memories"] == 2
+    answers = await asyncio.gather(*loads)
+    assert sorted(memories_of(answers)) == [3, 4, 5, 6]
+    assert {answer.profile[0]["description"] for answer in answers} == {"new"}
+
+
+async def test_a_load_that_is_refused_is_not_counted_afterwards(loading: Loading):
+    loads = [loading.send("MB_Load", name) for name in ("m1", "m2", "m2", "m3")]
+    await loading.disk.reached()
+    loading.disk.let_go()
+    assert all(answer.http in (200, 409) for answer in await asyncio.gather(*loads))
+    assert memories_of([await loading.send("MB_Load", "m4")]) == [5]
