@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
@@ -73,6 +73,7 @@ class ToolServerActor(DurableActor):
         "_error",
         "_failures",
         "_link",
+        "_listing",
         "_ready",
         "_retry_at",
         "_row",
@@ -93,7 +94,8 @@ class ToolServerActor(DurableActor):
         self._failures = 0
         self._retry_at = 0.0
         self._calls = 0
-        self._waiting: list[tuple[Callable[[], None], AsyncFuture[Any]]] = []
+        self._listing: AsyncFuture[list[Tool]] = AsyncFuture()  # the first list, for all who wait for it
+        self._waiting: dict[AsyncFuture[ToolResult], InvokeTool] = {}  # the calls that wait for the connection
         self._answers: set[AsyncFuture[Any]] = set()  # not answered yet
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -165,32 +167,23 @@ class ToolServerActor(DurableActor):
             with suppress(ServiceError):
                 self._connect(row)
             return []
-        answered: AsyncFuture[list[Tool]] = AsyncFuture()
-        self._when_ready(row, lambda: self._answer(answered, self._tools or []), answered)
-        return answered
+        self._connect(row)
+        self._answers.add(self._listing)
+        return self._listing
 
     @handles(InvokeTool)
     def _invoke(self, message: InvokeTool) -> AsyncFuture[ToolResult]:
         row = self._live
         if self._calls + len(self._waiting) >= MAX_CALLS:
             raise Overloaded(f"{row.name} is busy with {MAX_CALLS} calls; try again when one finishes.")
-        answered: AsyncFuture[ToolResult] = AsyncFuture()
-        self._when_ready(row, lambda: self._begin_call(message, answered), answered)
-        return answered
-
-    def _when_ready(self, row: ToolServerRow, act: Callable[[], None], answered: AsyncFuture[Any]) -> None:
-        """Use the connection: now, or once it is ready.
-
-        Raises:
-            EngineFailed: the server failed just now and is not tried again yet.
-            StateConflict, Overloaded: no process may start now.
-        """
         self._connect(row)
+        answered: AsyncFuture[ToolResult] = AsyncFuture()
         self._answers.add(answered)
         if self._ready:
-            act()
+            self._begin_call(message, answered)
         else:
-            self._waiting.append((act, answered))
+            self._waiting[answered] = message
+        return answered
 
     def _begin_call(self, message: InvokeTool, answered: AsyncFuture[ToolResult]) -> None:
         link = self._link
@@ -237,6 +230,12 @@ class ToolServerActor(DurableActor):
     # the connection
 
     def _connect(self, row: ToolServerRow) -> None:
+        """Open the connection if there is none.
+
+        Raises:
+            EngineFailed: the server failed just now and is not tried again yet.
+            StateConflict, Overloaded: no process may start now.
+        """
         if self._link is not None and self._link.closing:  # it was idle, and gives way to another
             self._link, self._ready = None, False
         if self._link is not None:
@@ -266,16 +265,16 @@ class ToolServerActor(DurableActor):
         row = self._row
         if message.link is not self._link or row is None:
             return
-        self._ready, self._error = True, None
-        self._tools = message.tools
+        self._ready, self._error, self._tools = True, None, message.tools
         tools = orjson.dumps(self._tools).decode()
         if tools != row.tools:
             self._row = replace(row, tools=tools)
             # Only a list to show: nobody waits for it, and because a constraint may refuse it, no answer is deferred.
             self.commit_or_refuse(tool_servers.keep_tools(row.id, tools), constraint_errors={ROWS: no_such_server})
-        waiting, self._waiting = self._waiting, []
-        for act, _ in waiting:
-            act()
+        self._answer(self._listing, message.tools)
+        waiting, self._waiting = self._waiting, {}
+        for answered, invoked in waiting.items():
+            self._begin_call(invoked, answered)
         message.link.taken()
 
     @handles(_Gone)
@@ -296,8 +295,9 @@ class ToolServerActor(DurableActor):
         # a server that worked is restarted at once, the first time
         exponent = self._failures - (2 if was_ready else 1)
         self._retry_at = monotonic() + (min(2.0**exponent, MAX_BACK_OFF_S) if exponent >= 0 else 0.0)
-        waiting, self._waiting = self._waiting, []
-        for _, answered in waiting:
+        failed: list[AsyncFuture[Any]] = [self._listing, *self._waiting]
+        self._listing, self._waiting = AsyncFuture(), {}
+        for answered in failed:
             self._answer(answered, error=self._failed(reason))
         if link is not None:
             task = asyncio.create_task(link.close(f"it was closed because another call failed: {reason}"))

@@ -9,9 +9,10 @@ import pytest
 
 from actors.commands import tools
 from actors.core import CoreOptions
+from actors.errors import Overloaded
 from actors.tools.catalog import ToolOptions
-from actors.tools.limits import ToolLimits
-from actors.tools.messages import TOOL_SERVER, ListTools, ReadToolServer
+from actors.tools.limits import MAX_CALLS, ToolLimits
+from actors.tools.messages import TOOL_SERVER, InvokeTool, ListTools, ReadToolServer
 from actors.tools.stdio import StdioServer
 from persistence import tool_servers
 from tests.support.gateway import Client
@@ -84,6 +85,26 @@ async def test_nobody_waits_for_a_server_that_failed_and_it_is_tried_again_in_th
     while not await tools.tools_of(gated.core, id):
         await asyncio.sleep(0.01)
     assert starts(tmp_path) == 2
+
+
+async def test_listings_that_wait_for_a_server_leave_room_for_sixteen_calls(
+    gated: CoreGateway, owner: Client, tmp_path: Path
+):
+    (server,) = await gated.core.store.fetch(tool_servers.ids_of(await user_id(owner)))
+    ask = gated.core.directory.ask
+    listings = [asyncio.create_task(ask(TOOL_SERVER, server, ListTools())) for _ in range(MAX_CALLS + 1)]
+    calls = [
+        asyncio.create_task(ask(TOOL_SERVER, server, InvokeTool("echo", {"text": str(count)})))
+        for count in range(MAX_CALLS)
+    ]
+    await started(tmp_path, 1)
+    with pytest.raises(Overloaded):
+        await ask(TOOL_SERVER, server, InvokeTool("echo", {"text": "one more"}))
+    (tmp_path / "gate").touch()
+    assert [result.text for result in await asyncio.gather(*calls)] == [str(count) for count in range(MAX_CALLS)]
+    known = await ask(TOOL_SERVER, server, ListTools())
+    assert known
+    assert await asyncio.gather(*listings) == [known] * len(listings)
 
 
 async def test_listings_try_a_server_that_failed_again_as_chats_do(owner: Client, tmp_path: Path):
