@@ -11,21 +11,27 @@ MISSING = "missing_required_parameter"
 RETRY_S = 60
 """The longest wait, in seconds, for which a client's repeat is worth while."""
 
-_CODES = {
+CODES = {
     1000: "invalid_json",
+    1001: "unknown_service",
     1002: MISSING,
     1003: "invalid_value",
     1004: "request_too_large",
+    1005: "not_available",
     1006: "unknown_url",
     1007: "request_timeout",
     1008: "unsupported_media_type",
+    1501: "not_implemented",
     2000: "invalid_api_key",
     2001: "invalid_api_key",
+    2002: "invalid_api_key",
     2003: "permission_denied",
     2004: "plan_required",
     2005: "user_suspended",
     3000: "not_found",
+    3001: "conflict",
     3002: "conflict",
+    3003: "conflict",
     4000: "insufficient_quota",
     4001: "rate_limit_exceeded",
     5000: "internal_error",
@@ -33,6 +39,7 @@ _CODES = {
     5002: "storage_unavailable",
     5003: "overloaded",
 }
+"""OpenAI's code for each internal code."""
 
 
 class BadRequest(InvalidField):
@@ -84,7 +91,7 @@ def no_such_item(item_id: str, param: str) -> Unknown:
 
 def error_object(error: ServiceError) -> dict[str, Any]:
     """Return the members of an error."""
-    param, code = None, _CODES.get(error.internal_code, "error")
+    param, code = None, CODES[error.internal_code]
     if isinstance(error, BadRequest | Unknown):
         param, code = error.param, error.code
     elif error.http_code == 405:

@@ -14,6 +14,7 @@ from actors.engines.options import ClientToolCall, Usage
 from routes.openai_api.answers import Answered, Heading, message_of_response
 from routes.openai_api.completions import Chunks, completion
 from routes.openai_api.refusals import (
+    CODES,
     BadRequest,
     error_object,
     mended_by_repeat,
@@ -234,3 +235,9 @@ def test_errors_are_in_openais_shape(
     assert error.http_code == status
     assert error_object(error) == {"message": error.note, "type": kind, "param": param, "code": code}
     assert mended_by_repeat(error) is repeats
+
+
+def test_every_error_of_the_gateway_has_a_code_of_this_api() -> None:
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.ServiceError)]
+    unnamed = {kind for kind in kinds if kind.internal_code not in CODES}
+    assert unnamed == set()
