@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from actors.addresses import place_of
 from actors.calls.bank_targets import bank_named
-from actors.calls.call import Call
+from actors.calls.call import A, Call
 from actors.calls.known_members import MAX_COMPARED, nearest_name
 from actors.calls.targets import agent_named, domain_named
 from actors.commands.passwords import require_session
@@ -17,7 +17,7 @@ from actors.plans import DAY_MS, require_entitled
 from actors.quotas.messages import QUOTA, QuotaStatus, ReadQuota
 from actors.sessions.scopes import stored_scopes
 from actors.sessions.tokens import API_KEY, SANDBOX_KEY, new_token, token_hash
-from actors.users.messages import USER, CreateKey, ReadUser
+from actors.users.messages import USER, CreateKey, ReadUser, RevokeKey
 from persistence import credentials, users
 from persistence.credentials import SessionRow
 from persistence.store import Unit
@@ -51,9 +51,14 @@ class AskedScopes:
 
 
 async def create_key(
-    call: Call, name: str, expires_in_days: int | None, scopes: AskedScopes | None, day_limit: int | None
-) -> tuple[CreateKey, str]:
-    """Prepare an API key: the message to the user's actor, and the key itself, shown only this once.
+    call: Call,
+    name: str,
+    expires_in_days: int | None,
+    scopes: AskedScopes | None,
+    day_limit: int | None,
+    answer: Callable[[SessionRow, str], A],
+) -> A:
+    """Create an API key; `answer` makes the reply of its row and the key itself, shown only this once.
 
     Raises:
         NotPermitted: the request came with a key.
@@ -64,8 +69,18 @@ async def create_key(
     stored = None if scopes is None else await _resolved(call, scopes)
     key = new_token(API_KEY)
     lives_ms = None if expires_in_days is None else expires_in_days * DAY_MS
-    session_id = call.user.credential_id
-    return CreateKey(name, key[:PREFIX_CHARS], token_hash(key), lives_ms, stored, day_limit, session_id), key
+    user = call.user
+    message = CreateKey(name, key[:PREFIX_CHARS], token_hash(key), lives_ms, stored, day_limit, user.credential_id)
+    return await call.carry_out(USER, user.user_id, message, lambda row: answer(row, key))
+
+
+async def revoke_key(call: Call, key_id: str, answer: Callable[[None], A]) -> A:
+    """Revoke an API key at once.
+
+    Raises:
+        NotFound: the caller has none of this id.
+    """
+    return await call.carry_out(USER, call.user.user_id, RevokeKey(key_id), answer)
 
 
 async def _resolved(call: Call, asked: AskedScopes) -> str:

@@ -1,6 +1,6 @@
 """Routes for API keys and sandbox keys."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
@@ -9,8 +9,8 @@ from actors.commands import keys
 from actors.commands.keys import AskedScopes
 from actors.quotas.records import window_of
 from actors.sessions.records import key_record
-from actors.users.messages import USER, RevokeKey
 from actors.wire import iso
+from persistence.credentials import SessionRow
 from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.openapi.schemas import PLAN, TIME, Schema, array, flag, ident, nullable, number, record, ref, text
 
@@ -52,15 +52,13 @@ class NewKey(Body):
 async def create(request: RouteCall) -> RouteReply:
     """Create an API key; only this answer shows it."""
     body: NewKey = request.body
-    call = request.call
     scopes = None if body.scopes is None else AskedScopes(**body.scopes.model_dump(exclude_none=True))
-    message, key = await keys.create_key(call, body.name, body.expires_in_days, scopes, body.limit)
 
-    def created(row: Any) -> RouteReply:
+    def created(row: SessionRow, key: str) -> RouteReply:
         shown = key_record(row)
         return RouteReply({"id": shown.pop("id"), "name": shown.pop("name"), "key": key, **shown}, 201)
 
-    return await call.carry_out(USER, call.user.user_id, message, created)
+    return await keys.create_key(request.call, body.name, body.expires_in_days, scopes, body.limit, created)
 
 
 async def list_keys(request: RouteCall) -> RouteReply:
@@ -72,8 +70,7 @@ async def list_keys(request: RouteCall) -> RouteReply:
 
 async def revoke(request: RouteCall) -> RouteReply:
     """Revoke an API key at once."""
-    call, key_id = request.call, request.params["id"]
-    return await call.carry_out(USER, call.user.user_id, RevokeKey(key_id), lambda _: RouteReply(status=204))
+    return await keys.revoke_key(request.call, request.params["id"], lambda _: RouteReply(status=204))
 
 
 async def issue_sandbox_key(request: RouteCall) -> RouteReply:

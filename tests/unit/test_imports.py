@@ -122,6 +122,11 @@ def faults_in(file: Path, checkout: Path) -> Iterator[tuple[int, str]]:
             case ast.ImportFrom(module=module, names=names) if part == "routes":
                 if any((module, name.name) == UNIT for name in names):
                     yield node.lineno, "imports Unit"
+            case (
+                ast.Attribute(attr="ask")
+                | ast.Attribute(value=ast.Name(id="call") | ast.Attribute(attr="call"), attr="carry_out")
+            ) if part == "routes":
+                yield node.lineno, "sends a message to an actor"
             case _:
                 pass
     if part not in ("persistence", "config"):
@@ -327,6 +332,9 @@ def test_every_part_of_the_checkout_is_checked() -> None:
         ("actors/engines/recall.py", "def f():\n    import server", "imports server"),
         ("routes/bus/bus.py", "if TYPE_CHECKING:\n    from config.settings import Settings", "imports config"),
         ("routes/bus/bus.py", "from persistence.store import Store, Unit", "imports Unit"),
+        ("routes/gateway/keys.py", "call.carry_out(USER, id, message, answer)", "sends a message to an actor"),
+        ("routes/gateway/keys.py", "request.call.carry_out(USER, id, message)", "sends a message to an actor"),
+        ("routes/gateway/debug.py", "core.directory.ask(USER, id, message)", "sends a message to an actor"),
         ("actors/core.py", "import config", "imports config"),
         ("config/settings.py", "from persistence import database", "imports persistence"),
         ("persistence/opening.py", "from config.settings import Settings", "imports config"),
