@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from actors.calls.call import Call
 from actors.commands.webhooks import checked_filter
-from actors.errors import InvalidField, StateConflict
+from actors.errors import InvalidField
 from actors.sessions.open_streams import use_every_s, use_session
 from actors.webhooks.event_types import types_taken
 from actors.webhooks.messages import events_hint
@@ -22,9 +22,6 @@ from actors.webhooks.signing import PREFIX, Keys, Secret, Signer, body_of
 from persistence import deliveries, events
 from persistence.events import StreamedRow
 from persistence.store import StoreUnavailable
-
-MAX_STREAMS = 100
-"""The largest number of streams that a session or API key has open at a node."""
 
 LOOK_S = 5.0
 """Seconds after which a stream looks for events without a hint, because one may get lost."""
@@ -97,8 +94,6 @@ class EventStream:
         core, user = call.core, call.user
         self._call = call
         self._types = types_taken(checked_filter(wanted))
-        if core.open_streams.of(user.credential_id) >= MAX_STREAMS:
-            raise StateConflict(f"This session or API key has {MAX_STREAMS} streams open, the limit; close some.")
         self._core = core
         self.user_id, self.credential_id, self._kind = user.user_id, user.credential_id, user.kind
         key = core.sealer.digest(user.credential_id, "events of a stream")
@@ -113,7 +108,7 @@ class EventStream:
         self._now = asyncio.get_running_loop().time
         self._use_every_s = use_every_s(core.session_ttl_ms)
         self._used = self._now()
-        core.open_streams.add(self)
+        core.open_streams.add(self, limited=True)
         self._leave = core.changes.watch(events_hint(user.user_id), self._woken.set)
 
     async def begin(self, after: Position | None) -> Position:

@@ -31,9 +31,6 @@ AGAIN_S = 1.0
 MAX_SUBSCRIPTIONS = 100
 """The largest number of resources of one watch."""
 
-MAX_STREAMS = 100
-"""The largest number of streams of changes that a session or API key has open at a node."""
-
 LISTED = 1_000
 """The number of banks and of zones, and so of resources, at whose names the watch of a list looks."""
 
@@ -95,6 +92,10 @@ class Watch:
         lists: the changes of lists that are watched, of `RESOURCES` and `PROMPTS`.
         counts_as_use: whether the watch keeps its session alive.
         connected: whether it is a reader's stream; else one passes its changes on.
+
+    Raises:
+        StateConflict: the caller's credential has too many streams.
+        Overloaded: the gateway is stopping.
     """
 
     def __init__(
@@ -119,7 +120,7 @@ class Watch:
         self._now = asyncio.get_running_loop().time
         self._used = self._looked = self._now()
         self._use_every_s = use_every_s(self._core.session_ttl_ms)
-        self._core.open_streams.add(self, connected=connected)
+        self._core.open_streams.add(self, connected=connected, limited=True)
         self._leave_user = self._core.changes.watch(self.user_id, self._user_changed) if lists else _nothing
 
     @property
@@ -328,8 +329,6 @@ def watch_of(
         StateConflict: the caller's credential has too many.
     """
     user, core = call.user, call.core
-    if core.open_streams.of(user.credential_id) >= MAX_STREAMS:
-        raise StateConflict(f"This session or API key has {MAX_STREAMS} streams open, which is the limit; close some.")
 
     def again() -> Call:
         made = Call(core, call.request_id, call.address, call.service)

@@ -1,11 +1,15 @@
 """The open streams of this process that end with the credential of their reader."""
 
+from collections import Counter
 from typing import Protocol
 
-from actors.errors import InvalidCredential, Overloaded, ServiceError, UserSuspended
+from actors.errors import InvalidCredential, Overloaded, ServiceError, StateConflict, UserSuspended
 from actors.runtime.directory import Directory
 from actors.sessions.messages import CredentialsEnded, ReadSession, UseSession
 from persistence.store import StoreUnavailable
+
+MAX_STREAMS = 100
+"""The largest number of streams that a session or API key has open at a node."""
 
 USE_EVERY_S = 15.0
 """Seconds between the times that a stream counts as a use of its session; fewer where sessions are short."""
@@ -54,29 +58,37 @@ class OpenStreams:
 
     def __init__(self) -> None:
         self._open: dict[OpenStream, bool] = {}
+        self._of_credential: Counter[str] = Counter()
         self._closing = False
 
     def __len__(self) -> int:
         """Return the number of those on a connection."""
         return sum(self._open.values())
 
-    def add(self, stream: OpenStream, *, connected: bool = True) -> None:
+    def add(self, stream: OpenStream, *, connected: bool = True, limited: bool = False) -> None:
         """Add a stream; one that is not `connected` waits for a stream that takes it, maybe at another node.
 
         Raises:
             Overloaded: the gateway is stopping.
+            StateConflict: the stream is `limited`, and its credential has as many as it may.
         """
         if self._closing:
             raise Overloaded("The gateway is stopping; try again in a few seconds.", retry_after=5)
+        if limited and self.of(stream.credential_id) >= MAX_STREAMS:
+            raise StateConflict(f"This session or API key has {MAX_STREAMS} streams open, the limit; close some.")
         self._open[stream] = connected
+        self._of_credential[stream.credential_id] += 1
 
     def discard(self, stream: OpenStream) -> None:
         """Remove a stream, if it is there."""
-        self._open.pop(stream, None)
+        if self._open.pop(stream, None) is not None:
+            self._of_credential[stream.credential_id] -= 1
+            if not self._of_credential[stream.credential_id]:
+                del self._of_credential[stream.credential_id]
 
     def of(self, credential_id: str) -> int:
         """Count the streams of a credential."""
-        return sum(stream.credential_id == credential_id for stream in self._open)
+        return self._of_credential[credential_id]
 
     def credentials_ended(self, over: CredentialsEnded) -> None:
         """End the streams of credentials that have ended."""

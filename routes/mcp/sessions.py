@@ -14,10 +14,11 @@ from hashlib import sha256
 from typing import Literal
 
 from actors.calls.call import Call
-from actors.commands.watching import MAX_STREAMS, PROMPTS, RESOURCES, Change, Watch, watch_of
+from actors.commands.watching import PROMPTS, RESOURCES, Change, Watch, watch_of
 from actors.core import Core
 from actors.errors import NotFound
 from actors.sessions.messages import Caller
+from actors.sessions.open_streams import MAX_STREAMS
 from routes.mcp.subscriptions import subscribe
 
 HEADER = "mcp-session-id"

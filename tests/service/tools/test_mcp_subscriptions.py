@@ -7,7 +7,8 @@ from time import monotonic
 import pytest
 from mcp.client.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated
 
-from actors.commands.watching import MAX_STREAMS, MAX_SUBSCRIPTIONS, PAUSE_S
+from actors.commands.watching import MAX_SUBSCRIPTIONS, PAUSE_S
+from actors.sessions.open_streams import MAX_STREAMS
 from tests.support.gateway import Client, running
 from tests.support.mcp_client import bearer, connected, sent
 from tests.support.mcp_streams import listening
