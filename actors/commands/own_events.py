@@ -15,7 +15,7 @@ from typing import NamedTuple
 from actors.calls.call import Call
 from actors.commands.webhooks import checked_filter
 from actors.errors import InvalidField
-from actors.sessions.open_streams import use_every_s, use_session
+from actors.sessions.open_streams import PeriodicUse, use_every_s
 from actors.webhooks.event_types import types_taken
 from actors.webhooks.messages import events_hint
 from actors.webhooks.signing import PREFIX, Keys, Secret, Signer, body_of
@@ -95,7 +95,7 @@ class EventStream:
         self._call = call
         self._types = types_taken(checked_filter(wanted))
         self._core = core
-        self.user_id, self.credential_id, self._kind = user.user_id, user.credential_id, user.kind
+        self.user_id, self.credential_id = user.user_id, user.credential_id
         key = core.sealer.digest(user.credential_id, "events of a stream")
         self.secret = PREFIX + base64.b64encode(key).decode()
         """Signs the events, in all streams of the caller's credential."""
@@ -106,8 +106,7 @@ class EventStream:
         self._place = 0
         self._woken = asyncio.Event()
         self._now = asyncio.get_running_loop().time
-        self._use_every_s = use_every_s(core.session_ttl_ms)
-        self._used = self._now()
+        self._uses = PeriodicUse(self, user, core.directory, use_every_s(core.session_ttl_ms))
         core.open_streams.add(self, limited=True)
         self._leave = core.changes.watch(events_hint(user.user_id), self._woken.set)
 
@@ -138,8 +137,8 @@ class EventStream:
         until = self._now() + timeout_s
         while self.reason is None:
             self._woken.clear()
-            if self._now() >= self._used + self._use_every_s:
-                await self._use()
+            if self._uses.due:
+                await self._uses.use()
             try:
                 found = await self._read()
             except StoreUnavailable:
@@ -149,7 +148,7 @@ class EventStream:
             now = self._now()
             if self.reason is None and (found or now >= until):
                 return found
-            await self._wait(min(until, now + LOOK_S, self._used + self._use_every_s) - now)
+            await self._wait(min(until, now + LOOK_S, self._uses.due_at) - now)
         return None
 
     async def _wait(self, timeout_s: float) -> None:
@@ -184,11 +183,6 @@ class EventStream:
         body = body_of(row.id, row.type, row.created_at, data)
         headers = self._signer.headers(self._keys, self._core.clock(), row.id, row.type, row.id, body)
         return SignedEvent(Position(row.place, row.created_at), headers, body)
-
-    async def _use(self) -> None:
-        """Count as a use of the session; end with it."""
-        self._used = self._now()
-        await use_session(self, self._core.directory, self._kind)
 
     def end(self, reason: str) -> None:
         """End the stream; the first reason counts."""

@@ -15,7 +15,7 @@ from actors.commands import resources
 from actors.commands.resources import Watched
 from actors.domains.streams import Block, Reader, Streams
 from actors.errors import NotFound, NotPermitted, ServiceError, StateConflict
-from actors.sessions.open_streams import use_every_s, use_session
+from actors.sessions.open_streams import PeriodicUse, use_every_s
 from persistence import zones
 from persistence.store import StoreUnavailable
 
@@ -105,9 +105,7 @@ class Watch:
         first = call()
         self._core = first.core
         self.user_id, self.credential_id = first.user.user_id, first.user.credential_id
-        self._kind = first.user.kind
         self._lists = lists
-        self._counts_as_use = counts_as_use
         self._seen: dict[Change, int] = {}
         self._subscribed: dict[str, _Subscription] = {}
         self._hinted: set[str] = set()
@@ -118,8 +116,9 @@ class Watch:
         self._reason: str | None = None
         self._interrupted = False
         self._now = asyncio.get_running_loop().time
-        self._used = self._looked = self._now()
-        self._use_every_s = use_every_s(self._core.session_ttl_ms)
+        self._looked = self._now()
+        every_s = use_every_s(self._core.session_ttl_ms)
+        self._uses = PeriodicUse(self, first.user, self._core.directory, every_s, counts=counts_as_use)
         self._core.open_streams.add(self, connected=connected, limited=True)
         self._leave_user = self._core.changes.watch(self.user_id, self._user_changed) if lists else _nothing
 
@@ -225,7 +224,7 @@ class Watch:
             if self._hinted or self._look_at_lists:
                 await asyncio.sleep(PAUSE_S)
                 continue
-            soon = min(until, self._used + self._use_every_s)
+            soon = min(until, self._uses.due_at)
             if self._lists:
                 soon = min(soon, self._looked + LISTS_S)
             try:
@@ -239,9 +238,9 @@ class Watch:
         """Return what has changed since the last look."""
         hinted, self._hinted = self._hinted, set()
         try:
-            used = self._now() >= self._used + self._use_every_s
+            used = self._uses.due
             if used:
-                await self._use()
+                await self._uses.use()
             for uri in list(self._subscribed) if used else sorted(hinted):
                 if uri in self._subscribed and await self._has_changed(uri, hinted=uri in hinted):
                     self._told[Change("updated", uri)] = None
@@ -254,11 +253,6 @@ class Watch:
             await asyncio.sleep(AGAIN_S)
         told, self._told = list(self._told), {}
         return told
-
-    async def _use(self) -> None:
-        """Count as a use of the session, if it does so; end with it."""
-        self._used = self._now()
-        await use_session(self, self._core.directory, self._kind, counts=self._counts_as_use)
 
     async def _has_changed(self, uri: str, *, hinted: bool) -> bool:
         """Return whether a resource has to be read again; one that may not be read any more is told once and left."""

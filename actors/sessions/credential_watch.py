@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from actors.runtime.directory import Directory
 from actors.sessions.messages import Caller, ended
-from actors.sessions.open_streams import use_session
+from actors.sessions.open_streams import PeriodicUse
 
 T = TypeVar("T")
 
@@ -22,19 +22,17 @@ class CredentialWatch:
     """
 
     def __init__(self, caller: Caller, directory: Directory, use_every_s: float, *, hears: bool = True) -> None:
-        self.user_id, self.credential_id, self._kind = caller.user_id, caller.credential_id, caller.kind
-        self._directory = directory
+        self.user_id, self.credential_id = caller.user_id, caller.credential_id
         self._hears, self._has_ended = hears, False
         loop = asyncio.get_running_loop()
         self._over: asyncio.Future[None] = loop.create_future()
-        self._now, self._use_every_s = loop.time, use_every_s
-        self._use_at = self._now() + use_every_s
+        self._now = loop.time
+        self._uses = PeriodicUse(self, caller, directory, use_every_s)
         self._using: asyncio.Task[None] | None = None  # beside the run, which does not wait for the session's node
 
     def use(self) -> None:
         """Look whether the credential has ended, which counts as a use of its session, beside the run."""
-        self._use_at = self._now() + self._use_every_s
-        self._using = asyncio.create_task(use_session(self, self._directory, self._kind))
+        self._using = asyncio.create_task(self._uses.use())
 
     def begin(self) -> None:
         """Note that the caller hears something from now on."""
@@ -75,6 +73,6 @@ class CredentialWatch:
 
     async def _first_of(self, task: asyncio.Task[T]) -> bool:
         """Wait for a task or the end of the credential, until the next use; return whether one of them has come."""
-        until_use_s = max(self._use_at - self._now(), 0)
+        until_use_s = max(self._uses.due_at - self._now(), 0)
         done, _ = await asyncio.wait((task, self._over), timeout=until_use_s, return_when=asyncio.FIRST_COMPLETED)
         return bool(done)

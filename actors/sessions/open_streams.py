@@ -1,11 +1,13 @@
 """The open streams of this process that end with the credential of their reader."""
 
+import asyncio
 from collections import Counter
-from typing import Protocol
+from collections.abc import Coroutine
+from typing import Any, Protocol
 
 from actors.errors import InvalidCredential, Overloaded, ServiceError, StateConflict, UserSuspended
 from actors.runtime.directory import Directory
-from actors.sessions.messages import CredentialsEnded, ReadSession, UseSession
+from actors.sessions.messages import Caller, CredentialsEnded, ReadSession, UseSession
 from persistence.store import StoreUnavailable
 
 MAX_STREAMS = 100
@@ -51,6 +53,32 @@ async def use_session(stream: OpenStream, directory: Directory, kind: str, *, co
         stream.end("suspended")
     except (ServiceError, StoreUnavailable):
         pass  # its state stays unknown until the next use
+
+
+class PeriodicUse:
+    """Uses the session or API key of a stream's caller every `every_s` seconds; see `use_session`.
+
+    Attributes:
+        due_at: the time of the next use, on the event loop's clock.
+    """
+
+    def __init__(
+        self, stream: OpenStream, caller: Caller, directory: Directory, every_s: float, *, counts: bool = True
+    ) -> None:
+        self._stream, self._kind, self._directory = stream, caller.kind, directory
+        self._every_s, self._counts = every_s, counts
+        self._now = asyncio.get_running_loop().time
+        self.due_at = self._now() + every_s
+
+    @property
+    def due(self) -> bool:
+        """Whether the time of the next use has come."""
+        return self._now() >= self.due_at
+
+    def use(self) -> Coroutine[Any, Any, None]:
+        """Begin the next period, and return the use to await."""
+        self.due_at = self._now() + self._every_s
+        return use_session(self._stream, self._directory, self._kind, counts=self._counts)
 
 
 class OpenStreams:
