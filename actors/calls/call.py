@@ -1,6 +1,7 @@
 """A call: one command on its way through the core, and its answer."""
 
 from collections.abc import Callable, Coroutine, Sequence
+from operator import attrgetter
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -52,6 +53,12 @@ class Elsewhere(BaseException):
         super().__init__(key)
         self.key = key
         self.call = call
+
+
+_NOTES = ("caller", "agent_id", "domain_id", "zone_id", "known_agent", "prepared_names")
+"""The members of a call in which an `answer` may note the state after the change."""
+
+_notes = attrgetter(*_NOTES)
 
 
 class Call(Struct):
@@ -211,7 +218,7 @@ class Call(Struct):
                 raise Elsewhere(key, self) from None
             return answer(reply)
         receipt.make, receipt.repeatable = answer, repeatable
-        selection = self.caller, self.agent_id, self.domain_id, self.zone_id, self.known_agent, self.prepared_names
+        noted = _notes(self)
         beside = self._message_context
         context = (
             MessageContext(None, receipt) if beside is None else MessageContext(beside.progress, receipt, beside.begun)
@@ -225,10 +232,8 @@ class Call(Struct):
             if not isinstance(error, Overloaded) or isinstance(error, RefusedAlone):
                 receipt.undo()
                 receipt.make = None
-                # forget what `answer` noted of the refused change
-                self.caller, self.agent_id, self.domain_id, self.zone_id, self.known_agent, self.prepared_names = (
-                    selection
-                )
+                for name, value in zip(_NOTES, noted, strict=True):  # forget the notes on the refused change
+                    setattr(self, name, value)
             raise
         receipt.make = None  # break the reference cycle of call and receipt
         return receipt.answer if receipt.written else answer(reply)
