@@ -129,7 +129,7 @@ def _route(method: str, path: str, name: str, operation_id: str, summary: str, *
         door=HTTP_JSON,
         parse=_parse if method == "POST" else None,
         parameters=(*query, NEEDS_VERSION),
-        repeatable=mutates,
+        safe_to_resend=mutates,
         service=OPERATIONS[name].counts_as,
         **more,
     )

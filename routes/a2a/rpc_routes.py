@@ -104,7 +104,7 @@ ROUTES = (
         parameters=(NEEDS_VERSION,),
         door=JSON_RPC,
         streams=True,
-        repeatable=True,
+        safe_to_resend=True,
         may_only_read=True,
         hidden_at=("/a2a/agents", {"agent": "agents"}),  # by the catalog's GET
     ),

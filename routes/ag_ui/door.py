@@ -146,7 +146,7 @@ ROUTES = (
         door=DOOR,
         parse=parse,
         streams=True,
-        repeatable=True,
+        safe_to_resend=True,
     ),
 )
 SCHEMAS = {"RunAgentInput": RUN_AGENT_INPUT}

@@ -81,7 +81,7 @@ class GatewayPassage:
             else:
                 stream.open(piece.headers | named)
 
-        safe = not route.mutates or route.repeatable or _has_key(run, route)
+        safe = not route.mutates or route.safe_to_resend or _has_key(run, route)
         answered = await self._forwarding.carry_out(call, run, safe=safe, hear=hear)
         media_type = answered.headers.pop("content-type", JSON)
         return 0, HttpAnswer(b"".join(answered.pieces), answered.status, answered.headers | named, media_type)

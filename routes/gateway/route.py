@@ -131,7 +131,7 @@ class Route:
             the node of its connection, with which it ends.
         counts: False for a read that the quota doesn't count.
         fast: whether a request with this body may take the fast path, which answers it whole, as JSON; None for never.
-        repeatable: True for a change that may be carried out again after another node was lost with it, because a
+        safe_to_resend: True for a change that may be carried out again after another node was lost with it, because a
             repeat finds the first one; it ignores Idempotency-Key.
         endless: True for a streamed read without end, whose latency is the time to its head. The quota doesn't count
             one that is taken up again with the id of an event, which is a position of own events.
@@ -169,7 +169,7 @@ class Route:
     streams: bool = False
     counts: bool = True
     fast: Callable[[bytes], bool] | None = None
-    repeatable: bool = False
+    safe_to_resend: bool = False
     endless: bool = False
     may_only_read: bool = False
     hidden_at: tuple[str, Mapping[str, str]] | None = None
@@ -200,6 +200,6 @@ class Route:
     @property
     def takes_key(self) -> bool:
         """Whether a request with a credential may have an Idempotency-Key."""
-        if self.method != "POST" or not self.mutates or self.repeatable or self.door is not None:
+        if self.method != "POST" or not self.mutates or self.safe_to_resend or self.door is not None:
             return False
         return self.entrance in ("member", "operator")

@@ -138,7 +138,7 @@ ROUTES = (
         reply=ref("Run"),
         errors=(403, 404),
         mutates=True,
-        repeatable=True,
+        safe_to_resend=True,
         service="AP_Chat",
     ),
 )
