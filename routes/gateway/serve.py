@@ -57,7 +57,7 @@ class GatewayRoutes:
 
     def blueprint(self, routes: Iterable[Route]) -> Blueprint:
         """Return the Sanic routes of these rows."""
-        blueprint = Blueprint("members")
+        blueprint = Blueprint("gateway")
         for (method, path), verbs in by_sanic_path(routes).items():
             self._add(blueprint, method, path, verbs)
         return blueprint
