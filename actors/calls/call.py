@@ -21,20 +21,12 @@ R = TypeVar("R")
 A = TypeVar("A", bound=Quoting)
 
 
-class Answer(Struct):
-    """The answer of a command: records in `profile`, the rest in `content`, and a cursor if there is another page.
-
-    `quoted` are the positions of the memories whose texts stand in an answer that may be kept for its Idempotency-Key,
-    `conversation_number` is that of the private conversation whose messages or title stand in it, and `shows` are the
-    ids of the agents, domains, zones and banks of which texts do.
-    """
+class Answer(Quoting, frozen=True):
+    """The answer of a command: records in `profile`, the rest in `content`, and a cursor if there is another page."""
 
     profile: Sequence[dict[str, Any]] = ()
     content: Sequence[dict[str, Any]] = ()
     next: str | None = None
-    quoted: tuple[int, ...] = ()
-    conversation_number: int | None = None
-    shows: tuple[str, ...] = ()
 
 
 class Elsewhere(BaseException):

@@ -17,6 +17,7 @@ from actors.conversations.records import message_record
 from actors.conversations.stored import from_row
 from actors.engines.message import Utterance
 from actors.errors import MessageKept, NotFound, Overloaded, ServiceError
+from actors.idempotency.records import Quoting
 from actors.sessions.credential_watch import CredentialWatch
 from actors.wire import Record
 from persistence import conversations, deleted_responses, failed_runs, memories, run_keys, runs
@@ -177,17 +178,8 @@ async def cancel_run(call: Call, run_id: str) -> Run:
         call.waive_receipt(reads=True)
         return run
     message = CancelRun(call.user.user_id, run.message.id)
-    await call.carry_out(AGENT, run.agent_id, message, _Cancelled, repeatable=True)
+    await call.carry_out(AGENT, run.agent_id, message, lambda _: Quoting(), repeatable=True)
     return await read_run(call, run_id)
-
-
-class _Cancelled(NamedTuple):
-    """A placeholder for the answer, which is read afterwards."""
-
-    nothing: None
-    quoted: tuple[int, ...] = ()
-    conversation_number: int | None = None
-    shows: tuple[str, ...] = ()
 
 
 def _hear(call: Call, run: Run, after: int, wait_s: float) -> Coroutine[Any, Any, RunHeard]:

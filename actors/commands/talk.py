@@ -34,6 +34,7 @@ from actors.engines.message import Utterance
 from actors.engines.options import EngineOptions
 from actors.engines.turn import Memory, Reply
 from actors.errors import InternalError, NotFound, StateConflict
+from actors.idempotency.records import Quoting
 from actors.ids import new_number
 from actors.slices import Steps, sliced
 from persistence import conversations, run_keys
@@ -90,25 +91,18 @@ class Saying(Struct, frozen=True):
     options: EngineOptions | None = None
 
 
-class Talked(Struct, frozen=True):
+class Talked(Quoting, frozen=True):
     """A message and its reply, both durable unless `conversation` is None.
 
     `outcome` is the engine's reply as it came; of a run that ended before this request, which is `replayed`, it has no
-    text, or is None. `quoted` are the positions of the memories that the reply quotes.
+    text, or is None.
     """
 
     message: Utterance
     reply: Utterance
     conversation: str | None
     outcome: Reply | None = None
-    quoted: tuple[int, ...] = ()
     replayed: bool = False
-    shows: tuple[str, ...] = ()
-
-    @property
-    def conversation_number(self) -> int | None:
-        """The conversation's number, for the kept answer of a request with an Idempotency-Key."""
-        return None if self.conversation is None else number_of(self.conversation)
 
     @property
     def run(self) -> str:
@@ -216,7 +210,8 @@ async def _again(call: Call, agent_id: str, saying: Saying, key: RunKey, known: 
         call.begun(RunBegun(run_of(said.id), said, name))
     if call.progress is not None:
         call.progress(reply.content)
-    return Talked(said, reply, name, await _outcome_of(call, agent_id, saying, said.id), replayed=True)
+    outcome = await _outcome_of(call, agent_id, saying, said.id)
+    return Talked(said, reply, name, outcome, replayed=True, conversation_number=row.number)
 
 
 class OtherRequest(StateConflict):
@@ -336,14 +331,18 @@ async def send_chat(
     return answer.reason
 
 
-class _NotSent(Struct, frozen=True):
+class _NotSent(Quoting, frozen=True):
     """A placeholder for the answer of a chat that the agent did not take yet."""
 
     reason: MemoriesNeeded | RanBefore
-    quoted: tuple[int, ...] = ()
-    conversation_number: int | None = None
-    shows: tuple[str, ...] = ()
 
 
 def _talked(sent: ChatSent, memories: tuple[Memory, ...]) -> Talked:
-    return Talked(sent.message, sent.reply, sent.conversation, sent.outcome, quoted_positions(sent.reply, memories))
+    return Talked(
+        sent.message,
+        sent.reply,
+        sent.conversation,
+        sent.outcome,
+        quoted=quoted_positions(sent.reply, memories),
+        conversation_number=None if sent.conversation is None else number_of(sent.conversation),
+    )

@@ -9,7 +9,9 @@ unit of their own.
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from actors.ids import Clock
 from actors.sealing import Sealer
@@ -25,23 +27,15 @@ Audit = Callable[[int], Write]
 """Returns the audit row of a command with this internal code."""
 
 
-class Quoting(Protocol):
+class Quoting(Struct, frozen=True, kw_only=True):
     """An answer of a command: the places of the texts in it, so that erasing these erases the kept answer, too."""
 
-    @property
-    def quoted(self) -> tuple[int, ...]:
-        """The positions, in the store, of the memories whose texts it contains."""
-        ...
-
-    @property
-    def conversation_number(self) -> int | None:
-        """The number of the private conversation of which it contains messages or the title."""
-        ...
-
-    @property
-    def shows(self) -> tuple[str, ...]:
-        """The ids of the agents, domains, zones and banks of which it contains texts."""
-        ...
+    quoted: tuple[int, ...] = ()
+    """The positions, in the store, of the memories whose texts it contains."""
+    conversation_number: int | None = None
+    """The number of the private conversation of which it contains messages or the title."""
+    shows: tuple[str, ...] = ()
+    """The ids of the agents, domains, zones, banks and endpoints of which it contains texts."""
 
 
 class Rendered(NamedTuple):

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from actors.calls.call import Call
 from actors.calls.request import Body
+from actors.idempotency.records import Quoting
 from actors.sessions.scopes import GATEWAY_ROUTE
 from routes.doors.answer_stream import AnswerStream
 from routes.doors.door import JSON, Door
@@ -29,21 +30,15 @@ class Query(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class RouteReply(Struct, frozen=True):
+class RouteReply(Quoting, frozen=True):
     """The answer of a gateway route: a JSON value, a body already written, or none if `value` is None."""
 
     value: Any = None
     status: int = HTTPStatus.OK
-    quoted: tuple[int, ...] = ()
-    """Positions of the memories quoted in it (see `actors/idempotency/records.py`)."""
     headers: Mapping[str, str] = {}
     """Further headers, of a route without Idempotency-Key."""
     media_type: str = JSON
     """The same: its media type."""
-    conversation_number: int | None = None
-    """The number of the private conversation whose messages or title stand in it."""
-    shows: tuple[str, ...] = ()
-    """The ids of the agents, domains, zones, banks and endpoints whose texts stand in it."""
 
 
 class RouteCall(Struct, frozen=True):
