@@ -20,10 +20,12 @@ from actors.conversations.ids import run_of
 from actors.errors import InvalidField, MissingField, NotAvailable, ServiceError, UnknownService
 from actors.idempotency.once import fingerprint_of
 from actors.idempotency.records import Rendered
+from actors.ids import system_clock
 from actors.slices import sliced
 from routes.bus.chat_events import stream_chat
 from routes.bus.request import BusRequest
 from routes.bus.zone_stream import follow_zone
+from routes.http.access_log import RequestLine
 from routes.http.answers import (
     OK_STATUS,
     REPLAYED,
@@ -104,7 +106,8 @@ class CommandBus:
 
     def log_refused(self, request_id: str, status: int, code: int, seconds: float, address: str) -> None:
         """Count and log a request with a refused head."""
-        self._exchange.observe("", request_id, status, code, seconds, None, address)
+        line = RequestLine(system_clock(), request_id, "", status, code, seconds, None, address)
+        self._exchange.observe(line, seconds)
 
     async def _respond(self, request: Request, command: Command | None) -> HTTPResponse | None:
         header, address = self._exchange.header_of(request), self._exchange.address_of(request)

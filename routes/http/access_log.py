@@ -5,7 +5,7 @@ import logging
 import sys
 import threading
 from types import TracebackType
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 import orjson
 
@@ -16,8 +16,27 @@ FLUSH_S = 0.1
 
 log = logging.getLogger("parley")
 
-Line = tuple[int, str, str, int, int, float, str | None, str]
-"""Time (ms), request id, service or path, HTTP status, internal code, seconds, user, address."""
+
+class RequestLine(NamedTuple):
+    """A request as the log tells of it.
+
+    Attributes:
+        at: the time of its end, in ms since the epoch.
+        what: the service or the name of the route; empty if the request named none.
+        status: the HTTP status.
+        code: the internal code.
+        seconds: its whole duration.
+        user: the user's name, if it was authenticated.
+    """
+
+    at: int
+    request_id: str
+    what: str
+    status: int
+    code: int
+    seconds: float
+    user: str | None
+    address: str
 
 
 class AccessLog:
@@ -29,55 +48,47 @@ class AccessLog:
     def __init__(self, stream: TextIO | None, *, json: bool = False) -> None:
         self._stream = stream
         self._json = json
-        self._lines: list[Line] = []
+        self._lines: list[RequestLine] = []
         self._losing = False
 
-    def write(
-        self, request_id: str, what: str, status: int, code: int, seconds: float, user: str | None, address: str
-    ) -> None:
-        """Add the line of one request.
-
-        `what` is the service, or method and path; `status` is the HTTP status, `code` the internal code.
-        """
+    def write(self, line: RequestLine) -> None:
+        """Add the line of one request."""
         if self._stream is None:
             return
         if not self._lines:
             asyncio.get_running_loop().call_later(FLUSH_S, self.flush)
-        self._lines.append((system_clock(), request_id, what, status, code, seconds, user, address))
+        self._lines.append(line)
 
     def flush(self) -> None:
         """Write the lines collected so far."""
         if self._lines and self._stream is not None:
             format_line = _as_json if self._json else _as_text
-            error = _written(self._stream, "".join([format_line(*line) for line in self._lines]))
+            error = _written(self._stream, "".join([format_line(line) for line in self._lines]))
             if error is not None and not self._losing:
                 log.warning("lines of requests are lost because stdout takes none: %s", error)
             self._losing = error is not None
         self._lines.clear()
 
 
-def _as_text(
-    at: int, request_id: str, what: str, status: int, code: int, seconds: float, user: str | None, address: str
-) -> str:
-    return f"{iso(at)} {status} {code} {what} {int(seconds * 1e6)}us {user or '-'} {address} {request_id}\n"
+def _as_text(line: RequestLine) -> str:
+    at, request_id, what, status, code, seconds, user, address = line
+    return f"{iso(at)} {status} {code} {what or '-'} {int(seconds * 1e6)}us {user or '-'} {address} {request_id}\n"
 
 
-def _as_json(
-    at: int, request_id: str, what: str, status: int, code: int, seconds: float, user: str | None, address: str
-) -> str:
-    line = {
-        "time": iso(at),
+def _as_json(line: RequestLine) -> str:
+    members = {
+        "time": iso(line.at),
         "level": "info",
         "logger": "parley.access",
-        "request_id": request_id,
-        "what": what,
-        "status": status,
-        "internal_code": code,
-        "us": int(seconds * 1e6),
-        "user": user,
-        "address": address,
+        "request_id": line.request_id,
+        "what": line.what or "-",
+        "status": line.status,
+        "internal_code": line.code,
+        "us": int(line.seconds * 1e6),
+        "user": line.user,
+        "address": line.address,
     }
-    return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE).decode()
+    return orjson.dumps(members, option=orjson.OPT_APPEND_NEWLINE).decode()
 
 
 class JsonFormatter(logging.Formatter):

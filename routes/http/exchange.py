@@ -21,7 +21,8 @@ from actors.core import Core
 from actors.errors import ServiceError
 from actors.idempotency.once import Done, Execution, require_key
 from actors.idempotency.records import Receipt, Rendered
-from routes.http.access_log import AccessLog
+from actors.ids import system_clock
+from routes.http.access_log import AccessLog, RequestLine
 from routes.http.addresses import Network, client_address
 from routes.http.answers import request_id_of
 from routes.http.background import BackgroundTasks
@@ -182,26 +183,16 @@ class Exchange:
                 user = call.caller.user_name if call.caller else None
                 seconds = perf_counter() - started
                 latency = seconds if call.head_at is None else call.head_at - started
-                self.observe(call.service, call.request_id, status, code, seconds, user, call.address, latency)
+                line = RequestLine(
+                    system_clock(), call.request_id, call.service, status, code, seconds, user, call.address
+                )
+                self.observe(line, latency)
         return answer
 
-    def observe(
-        self,
-        service: str,
-        request_id: str,
-        status: int,
-        code: int,
-        seconds: float,
-        user: str | None,
-        address: str,
-        latency: float | None = None,
-    ) -> None:
-        """Count and log one request; `service` is empty if the request named none.
-
-        `seconds` are its whole duration, and `latency`, if not the same, is that of the metrics.
-        """
-        self._metrics.observe(service or "unknown", code, seconds if latency is None else latency)
-        self._access_log.write(request_id, service or "-", status, code, seconds, user, address)
+    def observe(self, line: RequestLine, latency: float) -> None:
+        """Count and log one request; the metrics show `latency` as its time."""
+        self._metrics.observe(line.what or "unknown", line.code, latency)
+        self._access_log.write(line)
 
     async def heard(self, call: Call, running: Coroutine[Any, Any, R], stream: "AnswerStream | None" = None) -> R:
         """Run a command whose answer is streamed, at the latest once `stream` has begun.

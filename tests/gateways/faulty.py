@@ -13,7 +13,7 @@ from actors.calls.call import Answer, Call
 from actors.commands.table import COMMANDS
 from actors.engines.turn import Reply, Turn
 from actors.slices import Steps
-from routes.http.access_log import AccessLog
+from routes.http.access_log import AccessLog, RequestLine
 from tests.gateways.parts import serve
 
 
@@ -30,10 +30,10 @@ async def bug(call: Call) -> Answer:
 
 
 class FailingLog(AccessLog):
-    def write(self, request_id: str, *line: Any) -> None:
-        if request_id == "unforeseen-fault":
+    def write(self, line: RequestLine) -> None:
+        if line.request_id == "unforeseen-fault":
             raise RuntimeError("detail-of-the-log")
-        super().write(request_id, *line)
+        super().write(line)
 
 
 def failing(*_: Any) -> FailingEngine:

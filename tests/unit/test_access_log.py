@@ -5,13 +5,13 @@ from contextlib import suppress
 
 import pytest
 
-from routes.http.access_log import AccessLog
+from routes.http.access_log import AccessLog, RequestLine
 
 SIZE = 65_536
 
 
 def told(log: AccessLog, request_id: str) -> None:
-    log.write(request_id, "AP_Chat", 200, 0, 0.001, "ada", "127.0.0.1")
+    log.write(RequestLine(0, request_id, "AP_Chat", 200, 0, 0.001, "ada", "127.0.0.1"))
     log.flush()
 
 
