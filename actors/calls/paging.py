@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
 
@@ -43,6 +44,14 @@ def cursor(call: Call, *kinds: type[R]) -> R | None:
 def next_cursor(call: Call, value: str | int) -> str:
     """Make the cursor of the page after this one."""
     return base64.urlsafe_b64encode(orjson.dumps((call.service, value))).decode()
+
+
+def page_of(call: Call, rows: list[R], limit: int, key: Callable[[R], str | int]) -> tuple[list[R], str | None]:
+    """Return the rows of a page, and the cursor of the next one if there is a row beyond `limit`.
+
+    `key` tells where a row is in the list; the next page begins after that.
+    """
+    return rows[:limit], next_cursor(call, key(rows[limit - 1])) if len(rows) > limit else None
 
 
 def cursor_of(position: int, prefix: str = "") -> str:

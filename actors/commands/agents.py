@@ -7,7 +7,7 @@ from actors.agents.records import agent_record
 from actors.banks.records import offer_record
 from actors.calls.call import Answer, Call
 from actors.calls.context import loses_domain
-from actors.calls.paging import cursor, next_cursor, page_limit
+from actors.calls.paging import cursor, page_limit, page_of
 from actors.calls.request import require_name
 from actors.calls.targets import domain_names_in_scope, target_agent
 from actors.calls.user_targets import is_for_caller, require_name_in_plan, require_own, target_user_id
@@ -96,12 +96,8 @@ async def list_agents(call: Call) -> Answer:
         query = agents.listed_for(viewer, prefix, after, limit + 1, ids)
     else:
         query = agents.visible_of(await target_user_id(call), viewer, prefix, after, limit + 1, ids)
-    rows = await call.core.store.fetch(query)
-    return Answer(
-        profile=[agent_record(row) for row in rows[:limit]],
-        shows=tuple([row.id for row in rows[:limit]]),
-        next=next_cursor(call, name_key(rows[limit - 1].name)) if len(rows) > limit else None,
-    )
+    rows, following = page_of(call, await call.core.store.fetch(query), limit, lambda row: name_key(row.name))
+    return Answer(profile=[agent_record(row) for row in rows], shows=tuple([row.id for row in rows]), next=following)
 
 
 def unselect(call: Call, agent_id: str) -> None:

@@ -15,7 +15,7 @@ from actors.banks.records import attachment_record, bank_record
 from actors.calls.admission import require_service_in_scope
 from actors.calls.bank_targets import target_agent_of, target_bank
 from actors.calls.call import Answer, Call
-from actors.calls.paging import cursor, next_cursor, page_limit
+from actors.calls.paging import cursor, page_limit, page_of
 from actors.calls.request import require_name
 from actors.calls.targets import agent_named, own_target_agent, target_agent
 from actors.calls.user_targets import is_for_caller, require_name_in_plan, require_own, target_user_id
@@ -76,11 +76,8 @@ async def list_banks(call: Call) -> Answer:
         query = banks.listed_for(viewer, prefix, after, limit + 1, ids)
     else:
         query = banks.visible_of(await target_user_id(call), viewer, prefix, after, limit + 1, ids)
-    rows = await call.core.store.fetch(query)
-    return Answer(
-        profile=[bank_record(row) for row in rows[:limit]],
-        next=next_cursor(call, name_key(rows[limit - 1].name)) if len(rows) > limit else None,
-    )
+    rows, following = page_of(call, await call.core.store.fetch(query), limit, lambda row: name_key(row.name))
+    return Answer(profile=[bank_record(row) for row in rows], next=following)
 
 
 # attachments
@@ -104,11 +101,12 @@ async def _attachments(call: Call, view: BankView, after: str, agent: str | None
         raise NotFound(
             "No agent of this name is attached to the bank or offered it; leave target.agent out to list all."
         )
+    page, following = page_of(call, rows, limit, offers.position_of)
     return Answer(
         profile=[bank_record(view.row)],
-        content=[attachment_record(row) for row in rows[:limit]],
+        content=[attachment_record(row) for row in page],
         shows=(view.row.id,),
-        next=next_cursor(call, offers.position_of(rows[limit - 1])) if len(rows) > limit else None,
+        next=following,
     )
 
 

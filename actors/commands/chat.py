@@ -16,7 +16,7 @@ from actors.agents.messages import (
 )
 from actors.calls.call import Answer, Call
 from actors.calls.conversation_targets import DEFAULT, own_conversation, require_agent_of, require_no_zone
-from actors.calls.paging import cursor, next_cursor, page_limit
+from actors.calls.paging import cursor, page_limit, page_of
 from actors.calls.targets import (
     no_agent_selected,
     read_agent,
@@ -143,9 +143,9 @@ async def _page_of(
     before = NEWEST if before is None else before
     rows = await call.core.store.fetch(conversations.page_before(number, before, limit + 1))
     id = conversation_id(number, agent_id)
-    said = [row._replace(of_destroyed=True) for row in rows] if destroyed else rows
-    messages = [message_record(from_row(row), None, id) for row in reversed(said[:limit])]
-    older = next_cursor(call, rows[limit - 1].seq) if len(rows) > limit else None
+    page, older = page_of(call, rows, limit, lambda row: row.seq)
+    said = [row._replace(of_destroyed=True) for row in page] if destroyed else page
+    messages = [message_record(from_row(row), None, id) for row in reversed(said)]
     return Answer(profile=profile, content=messages, next=older)
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from actors.agents.messages import AgentView
 from actors.calls.call import Answer, Call
-from actors.calls.paging import cursor, next_cursor, page_limit
+from actors.calls.paging import cursor, page_limit, page_of
 from actors.calls.request import require_name
 from actors.calls.targets import target_agent, target_domain
 from actors.calls.user_targets import require_name_in_plan, require_own
@@ -46,14 +46,15 @@ async def read(call: Call) -> Answer:
     """DM_Read: one domain and a page of its memberships, by the agents' names."""
     view, limit = await target_domain(call), page_limit(call)
     query = domains.memberships_after(view.row.id, cursor(call, str) or "", limit + 1)
-    members = await call.core.store.fetch(query)
+    found = await call.core.store.fetch(query)
+    members, following = page_of(call, found, limit, lambda row: name_key(row.agent))
     return Answer(
         profile=[domain_record(await _current(call, view.row))],
         content=[
             membership_record(row.agent, row.state, row.since, founder=row.agent_id == view.row.founder_id)
-            for row in members[:limit]
+            for row in members
         ],
-        next=next_cursor(call, name_key(members[limit - 1].agent)) if len(members) > limit else None,
+        next=following,
     )
 
 
@@ -61,11 +62,8 @@ async def list_domains(call: Call) -> Answer:
     """DM_List: the domains that the caller sees; `target.domain` is a name prefix."""
     limit, prefix, ids = page_limit(call), call.target.domain or "", listed_ids(call.scopes, "domains")
     query = domains.visible_to(call.user.user_id, prefix, cursor(call, str) or "", limit + 1, ids)
-    rows = await call.core.store.fetch(query)
-    return Answer(
-        profile=[domain_record(row) for row in rows[:limit]],
-        next=next_cursor(call, name_key(rows[limit - 1].name)) if len(rows) > limit else None,
-    )
+    rows, following = page_of(call, await call.core.store.fetch(query), limit, lambda row: name_key(row.name))
+    return Answer(profile=[domain_record(row) for row in rows], next=following)
 
 
 async def update(call: Call) -> Answer:

@@ -22,7 +22,7 @@ from actors.banks.messages import (
 from actors.banks.records import bank_record, memory_record, recalled_record
 from actors.calls.bank_targets import recall_in_target_bank, target_agent_of, target_bank
 from actors.calls.call import Answer, Call
-from actors.calls.paging import cursor, next_cursor, page_limit
+from actors.calls.paging import cursor, page_limit, page_of
 from actors.calls.request import REFERENCE_CHARS
 from actors.calls.targets import own_target_agent
 from actors.commands.command import BANK_MEMBERS, PAGE, Command, ToolDescription
@@ -104,11 +104,8 @@ async def read(call: Call) -> Answer:
     rows = await call.core.store.fetch(memories.page_after(view.row.id, name, after, limit + 1))
     if name is not None and not rows and not after:
         raise no_such_memory()
-    return Answer(
-        profile=[bank_record(view.row)],
-        content=[memory_record(row) for row in rows[:limit]],
-        next=next_cursor(call, rows[limit - 1].position) if len(rows) > limit else None,
-    )
+    page, following = page_of(call, rows, limit, lambda row: row.position)
+    return Answer(profile=[bank_record(view.row)], content=[memory_record(row) for row in page], next=following)
 
 
 async def recall_memories(call: Call) -> Answer:

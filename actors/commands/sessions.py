@@ -3,7 +3,7 @@
 import orjson
 
 from actors.calls.call import Answer, Call
-from actors.calls.paging import cursor, next_cursor, page_limit
+from actors.calls.paging import cursor, page_limit, page_of
 from actors.commands import passwords
 from actors.errors import InvalidCredential, NotFound, NotPermitted
 from actors.sessions.messages import SESSION, TOUCH_MS, Caller, EndSession, ReadSession
@@ -79,13 +79,14 @@ async def list_sessions(call: Call) -> Answer:
         credentials.of_user(call.user.user_id, cursor(call, str) or "", used_since, limit + 1)
     )
     records: list[Record] = []
-    for row in found[:limit]:
+    rows, following = page_of(call, found, limit, lambda row: row.id)
+    for row in rows:
         try:
             session = await call.ask(SESSION, row.id, ReadSession())
         except InvalidCredential:
             continue
         records.append(session_record(session, core.session_ttl_ms, row.id == call.user.credential_id))
-    return Answer(profile=records, next=next_cursor(call, found[limit - 1].id) if len(found) > limit else None)
+    return Answer(profile=records, next=following)
 
 
 async def revoke(call: Call) -> Answer:

@@ -9,7 +9,7 @@ from functools import partial
 import orjson
 
 from actors.calls.call import Answer, Call
-from actors.calls.paging import cursor, next_cursor, page_limit
+from actors.calls.paging import cursor, next_cursor, page_limit, page_of
 from actors.calls.request import require_name
 from actors.calls.targets import target_domain, target_zone
 from actors.calls.user_targets import require_name_in_plan
@@ -51,10 +51,8 @@ async def list_zones(call: Call) -> Answer:
     view, limit = await target_domain(call), page_limit(call)
     after, prefix = cursor(call, str) or "", name_key(call.target.zone or "")
     listed = [zone for zone in view.zones if zone.id > after and name_key(zone.name).startswith(prefix)]
-    return Answer(
-        profile=[zone_record(zone, view.row.name) for zone in listed[:limit]],
-        next=next_cursor(call, listed[limit - 1].id) if len(listed) > limit else None,
-    )
+    page, following = page_of(call, listed, limit, lambda zone: zone.id)
+    return Answer(profile=[zone_record(zone, view.row.name) for zone in page], next=following)
 
 
 async def read(call: Call) -> Answer:
