@@ -1,13 +1,13 @@
-"""Places: the keys by which limits count the addresses of callers (docs/contract.md, "Users and passwords")."""
+"""Networks of callers, which limits count as places (docs/contract.md, "Users and passwords")."""
 
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
 
-def place_of(address: str) -> str:
-    """Return the key by which limits count an address: an IPv4 address itself, or the /64 of an IPv6 address.
+def network_of(address: str) -> str:
+    """Return the network by which limits count an address: an IPv4 address itself, or the /64 of an IPv6 address.
 
     A host of IPv6 can take any address of its /64, so a single address identifies nobody. An IPv4-mapped address counts
-    as IPv4. A text that is not an address (of a call by the gateway itself) is a place of its own.
+    as IPv4. A text that is not an address (of a call by the gateway itself) is a network of its own.
     """
     try:
         parsed = plain_address(ip_address(address))
@@ -19,10 +19,10 @@ def place_of(address: str) -> str:
 def home_of(address: str) -> str:
     """Return the key whose shard is the home of an address, where requests without a credential run and are counted.
 
-    It is the place's, so all addresses of a place have one home. It ends in no digits, because those of a place are no
+    It is the network's, so all its addresses have one home. It ends in no digits, because those of a network are no
     id's: every /64 ends alike.
     """
-    return f"{place_of(address)} (place)"
+    return f"{network_of(address)} (place)"
 
 
 def plain_address(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from actors.addresses import place_of
+from actors.addresses import network_of
 from actors.calls.bank_targets import bank_named
 from actors.calls.call import A, Call
 from actors.calls.known_members import MAX_COMPARED, nearest_name
@@ -168,7 +168,7 @@ async def issue_sandbox_key(call: Call) -> tuple[SessionRow, str, QuotaStatus]:
         prefix=key[:PREFIX_CHARS],
     )
     with core.sandbox_keys.taken(
-        place_of(call.address), "Too many sandbox keys for this address in the last hour; try again later."
+        network_of(call.address), "Too many sandbox keys for this address in the last hour; try again later."
     ):
         await core.store.commit(Unit((users.insert(user), credentials.insert(row))))
     return row, key, await call.ask(QUOTA, user.id, ReadQuota())

@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from actors.addresses import place_of
+from actors.addresses import network_of
 from actors.agents.messages import AGENT, AgentView, SetStopped, no_such_agent
 from actors.calls.call import A, Call
 from actors.errors import InvalidCredential, NotPermitted, Overloaded
@@ -150,7 +150,7 @@ async def reset_secret(call: Call, name: str, answer: Callable[[Account, str], A
     before = await read_account(call, name)
     _require_unprotected(call, before.user)
     secret = secrets.token_urlsafe(SECRET_BYTES)
-    hashed = await call.core.hasher.hash(secret, SenderLane(place_of(call.address)))
+    hashed = await call.core.hasher.hash(secret, SenderLane(network_of(call.address)))
     if call.caller is not None:  # whose session or key may have ended in the hasher's queue
         await call.require_credential()
     return await _change(call, before, ResetSecret(hashed), lambda account: answer(account, secret))

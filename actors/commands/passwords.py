@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
-from actors.addresses import place_of
+from actors.addresses import network_of
 from actors.calls.admission import uncount
 from actors.calls.call import Call
 from actors.calls.request import require_secret
@@ -23,13 +23,13 @@ def place_digest(call: Call) -> bytes:
 
     It is keyed with the master key, so that a copy of the database alone doesn't reveal where users log on from.
     """
-    return call.core.sealer.digest(place_of(call.address), "place of log-ons")
+    return call.core.sealer.digest(network_of(call.address), "place of log-ons")
 
 
 @asynccontextmanager
 async def _attempt(call: Call, name: str) -> AsyncGenerator[tuple[SenderLane, Callable[[], None]]]:
     """Make one attempt at a user's password: yield the hasher's lane and a function that counts a failure."""
-    core, user, place = call.core, name_key(name), place_of(call.address)
+    core, user, place = call.core, name_key(name), network_of(call.address)
 
     async def is_known() -> bool:
         # By name, so that it takes as long for a user that doesn't exist.

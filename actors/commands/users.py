@@ -3,7 +3,7 @@
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from actors.addresses import place_of
+from actors.addresses import network_of
 from actors.calls.call import Answer, Call
 from actors.calls.request import require_name, require_secret
 from actors.commands import passwords, sessions
@@ -43,7 +43,7 @@ async def create(call: Call) -> Answer:
             "If the gateway has none, set one and start it again."
         )
     with core.registrations.taken(
-        place_of(call.address), "Too many registrations from this address in the last hour; try again later."
+        network_of(call.address), "Too many registrations from this address in the last hour; try again later."
     ):
         user = await _registered(call, name, secret)
     fresh = QuotaStatus(user.plan, daily_limit(user.plan, None), 0, next_midnight(user.created_at))
@@ -54,7 +54,7 @@ async def _registered(call: Call, name: str, secret: str) -> UserRow:
     core = call.core
     if await core.store.fetch(users.id_by_name(name)):
         raise name_taken()
-    secret_hash = await core.hasher.hash(secret, SenderLane(place_of(call.address)))
+    secret_hash = await core.hasher.hash(secret, SenderLane(network_of(call.address)))
     user = UserRow(
         id=new_id("usr"),
         name=name,

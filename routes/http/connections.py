@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ipaddress import ip_address
 from time import monotonic
 
-from actors.addresses import place_of, plain_address
+from actors.addresses import network_of, plain_address
 from routes.http.addresses import Network
 
 TOLD_EVERY_S = 60.0
@@ -63,7 +63,7 @@ class Connections:
             return peer
         if any(address in network for network in self._trusted):
             return ""
-        return place_of(peer)
+        return network_of(peer)
 
     def _tell(self, caller: str) -> None:
         """Log a refusal, up to one per minute, because a flood of connections must not flood the log."""

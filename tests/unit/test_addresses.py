@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 from sanic import HTTPResponse, Request, Sanic, text
 
-from actors.addresses import home_of, place_of
+from actors.addresses import home_of, network_of
 from actors.runtime.cluster.shards import SHARDS, shard_of
 from routes.http.addresses import Network, client_address
 from routes.http.bodies import whole_header
@@ -147,7 +147,7 @@ def test_a_peer_has_one_spelling(peer: str, address: str):
     ],
 )
 def test_a_caller_is_counted_by_its_address_or_its_64_of_ipv6(address: str, place: str):
-    assert place_of(address) == place
+    assert network_of(address) == place
 
 
 def test_the_home_of_an_address_is_its_places_and_homes_spread_over_all_shards():
