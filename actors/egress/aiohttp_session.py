@@ -2,16 +2,29 @@
 
 import asyncio
 import socket
+from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.client_proto import ResponseHandler
+from aiohttp.http import RawResponseMessage
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.streams import StreamReader
 
 from actors.egress.outbound import Outbound, looked_up_for
 
 KEEP_ALIVE_S = 4.0
 """Shorter than most servers' idle time-outs, because an attempt fails on a connection that the receiver is closing."""
+
+MAX_RECEIVED = 98_304
+"""The number of bytes taken of one answer: its head, the framing of its body, and interim answers (1xx) before it."""
+
+MAX_HEADS = 16
+"""The number of heads of one answer: its own, and those of interim answers."""
+
+_PIECE = 4_096
 
 
 class _PolicyResolver(AbstractResolver):
@@ -40,20 +53,59 @@ class _PolicyResolver(AbstractResolver):
         """Do nothing; look-ups under way end by themselves."""
 
 
-class _HeadFirst(ResponseHandler):
-    """Parses a head before the body that comes in one piece with it, so its status stands if the body breaks HTTP.
+class _Answers(ResponseHandler):
+    """Parses the answers to requests, piece by piece, and cuts off a receiver that sends more than an answer.
 
-    aiohttp alone drops such a head, for example that of a 204 with a body.
+    aiohttp bounds neither the answers before the final one (1xx) nor what frames a body, and parses all that has come
+    in one step. It drops a head if the body that comes with it breaks HTTP, for example that of a 204 with a body; here
+    the status stands, because the head is a piece of its own.
     """
 
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop)
+        self._received = 0
+        self._heads = 0
+
+    def set_response_params(self, **params: Any) -> None:
+        """Begin to count for a new request; connections are reused."""
+        self._received = self._heads = 0
+        super().set_response_params(**params)
+
     def data_received(self, data: bytes) -> None:
-        head, blank_line, body = data.partition(b"\r\n\r\n")
-        if blank_line and body:
-            super().data_received(head + blank_line)
-            if self.exception() is None:
-                super().data_received(body)
-        else:
-            super().data_received(data)
+        """Parse what has come, up to the bounds."""
+        taken = data[: max(MAX_RECEIVED - self._received, 0)]
+        self._received += len(data)
+        for piece in _pieces(taken):
+            super().data_received(piece)
+            if self.exception() is not None:
+                return
+            if self._heads > MAX_HEADS:
+                self._cut_off()
+                return
+        if self._received > MAX_RECEIVED:
+            self._cut_off()
+
+    def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
+        """Count and queue a parsed head; an interim one is dropped, because nobody waits for it."""
+        self._heads += 1
+        if not 100 <= data[0].code < 200 or data[0].code == 101:
+            super().feed_data(data, size)
+
+    def _cut_off(self) -> None:
+        if self.transport is not None:
+            self.transport.abort()
+        self.set_exception(HttpProcessingError(message="the receiver sent more than an answer"))
+
+
+def _pieces(data: bytes) -> Iterator[bytes]:
+    """Split what has come: heads apart from what follows them, and at least into pieces that are parsed in no time."""
+    for start in range(0, len(data), _PIECE):
+        head, blank_line, rest = data[start : start + _PIECE].partition(b"\r\n\r\n")
+        yield head + blank_line
+        if rest:
+            yield rest
+    if not data:
+        yield data  # aiohttp's sign to go on after a pause
 
 
 def open_session(outbound: Outbound, *, timeout_s: float) -> aiohttp.ClientSession:
@@ -71,7 +123,7 @@ def open_session(outbound: Outbound, *, timeout_s: float) -> aiohttp.ClientSessi
     )
     # No public option names the class of connections.
     connector._factory = partial[ResponseHandler](  # pyright: ignore[reportPrivateUsage]
-        _HeadFirst, loop=asyncio.get_running_loop()
+        _Answers, loop=asyncio.get_running_loop()
     )
     return aiohttp.ClientSession(
         connector=connector,

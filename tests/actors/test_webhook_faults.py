@@ -34,6 +34,7 @@ from actors.webhooks.messages import (
     Wake,
     Woken,
 )
+from actors.webhooks.sender import Sender
 from persistence import deliveries, delivery_log, users
 from persistence.delivery_log import AttemptRow, DeliveryRow
 from persistence.events import EventRow
@@ -192,6 +193,29 @@ def endless_body(code: int) -> Any:
     return serve
 
 
+def endless(head: bytes, piece: bytes, taken: list[int] | None = None) -> Any:
+    """Answer with a head, then with a piece over and over, up to `ENOUGH` bytes; tell how many were taken."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1_000_000)
+        writer.write(head)
+        sent = 0
+        try:
+            while sent < ENOUGH:
+                writer.write(piece)
+                await writer.drain()
+                sent += len(piece)
+        finally:
+            if taken is not None:
+                taken.append(sent)
+
+    return serve
+
+
+ENOUGH = 67_108_864
+"""Much more than the system holds of what nobody reads."""
+INTERIM = b"HTTP/1.1 100 Continue\r\n\r\n" * 2_600
+
 RAW_FAULTS = [
     (hang, "timeout", None),
     (reset, "connection_reset", None),
@@ -199,6 +223,8 @@ RAW_FAULTS = [
     (slow_headers, "timeout", None),
     (nonsense, "invalid_response", None),
     (endless_body(500), "http_status", 500),
+    (endless(b"", INTERIM), "invalid_response", None),
+    (endless(b"", INTERIM.replace(b"\r", b"")), "invalid_response", None),
 ]
 
 
@@ -224,6 +250,33 @@ async def test_an_endless_body_after_success_is_a_success_and_costs_its_connecti
         assert (row.state, row.due, attempt.error, attempt.status) == ("succeeded", None, None, 200)
         assert (attempt.response or "").startswith("and on and on")
         assert len(attempt.response or "") == 1024
+
+
+async def test_an_endless_chunk_extension_is_not_read_on_and_on(tmp_path: Path):
+    taken: list[int] = []
+    serve = endless(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;", b"x" * 65_536, taken)
+    async with raw_server(serve) as port, bench(tmp_path) as core:
+        await core.endpoint(f"http://127.0.0.1:{port}/hook")
+        await core.test_event()
+        assert (await core.attempted())[1].status == 200
+    assert 0 < taken[0] < ENOUGH
+
+
+async def test_a_connection_may_bring_many_long_answers(tmp_path: Path):
+    connections: list[int] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connections.append(0)
+        while True:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n" + b"x" * 60_000)
+
+    async with raw_server(serve) as port:
+        sender = Sender(Outbound(allow_insecure=True), timeout_s=30)
+        for _ in range(4):
+            assert (await sender.post(USER, f"http://127.0.0.1:{port}/hook", {}, b"")).status == 200
+        await sender.close()
+    assert len(connections) == 1
 
 
 MALFORMED_BODIES = [
