@@ -13,6 +13,7 @@ import orjson
 
 from actors.tools.limits import MAX_MESSAGE_BYTES, MAX_TOOLS, MAX_TOOLS_BYTES, ToolLimits
 from actors.tools.tool import Tool, ToolResult, text_result
+from actors.tools.values import bounded
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
@@ -136,7 +137,7 @@ class Connection:
         from mcp_types import Implementation  # noqa: PLC0415
 
         return Client(
-            self._transport.open(),
+            bounded(self._transport.open()),
             read_timeout_seconds=self._limits.connect_timeout_s / 2,
             client_info=Implementation(name="parley", version="1"),
             cache=None,

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from actors.egress.outbound import Outbound
 from actors.errors import InvalidField
-from actors.tools.limits import MAX_MESSAGE_BYTES, Flooded, ToolLimits
+from actors.tools.limits import MAX_MESSAGE_BYTES, VALUES_OF_LINE, Flooded, ToolLimits
 from actors.tools.token_bucket import TokenBucket
+from actors.tools.values import EVENT_END, ValueCount
 
 if TYPE_CHECKING:
     from httpx2 import Headers, Request, Response
@@ -33,9 +34,10 @@ _OWN_HEADERS = frozenset(
 )
 _LINES = (1_000.0, 2_000.0)
 """Lines per second of all a user's event streams, and of their first burst; an event has two, and costs a step of the
-event loop."""
+event loop. `VALUES_OF_LINE` values, which take about as long, count as a line."""
 _BYTES = (4e6, 2e6)
 _MOST_BYTES = 8e6
+_EVENTS = "text/event-stream"
 _METHOD_NOT_FOUND = -32601
 _NO_SESSION = -32000
 
@@ -151,8 +153,11 @@ class HttpTransport:
 
         if status >= 400:
             self._status = status
-        stream = headers.get("content-type", "").startswith("text/event-stream")
+        stream = headers.get("content-type", "").lower().startswith(_EVENTS)
+        if stream:
+            headers["content-type"] = _EVENTS  # they are UTF-8 whatever the header says, and counted as such
         flow = TokenBucket(*_BYTES, _MOST_BYTES if stream else MAX_MESSAGE_BYTES)
+        count = ValueCount(EVENT_END if stream else None)
         packed = headers.get("content-encoding", "identity") != "identity"
 
         def pace(piece: bytes) -> float:
@@ -161,8 +166,9 @@ class HttpTransport:
                 if packed:
                     raise Flooded("it compresses its answers, against the request")
                 wait = flow.took(len(piece), now)
+                values = count.took(piece)
                 lines = max(piece.count(b"\n"), piece.count(b"\r"))  # both end a line
-                return max(wait, self._lines.took(lines, now)) if stream else wait
+                return max(wait, self._lines.took(lines + values / VALUES_OF_LINE, now)) if stream else wait
             except Flooded as flood:
                 self.reason = str(flood)
                 self.lost.set()

@@ -8,6 +8,12 @@ from actors.errors import Overloaded, StateConflict
 
 MAX_MESSAGE_BYTES = 1_048_576
 """The largest message of a tool server, and so the largest result or page of a tool list."""
+MAX_VALUES = 20_000
+"""The largest number of values in a message: of objects, lists, their members and elements."""
+VALUES_OF_LINE = 50
+"""The number of values that take as long as a line or message does without them."""
+MAX_BLOCKS = 500
+"""The largest number of content blocks in a result."""
 MAX_TOOLS = 256
 """The largest number of tools of one server."""
 MAX_TOOLS_BYTES = 524_288

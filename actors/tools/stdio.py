@@ -14,8 +14,9 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from actors.tools.limits import MAX_MESSAGE_BYTES, Flooded
+from actors.tools.limits import MAX_MESSAGE_BYTES, VALUES_OF_LINE, Flooded
 from actors.tools.token_bucket import TokenBucket
+from actors.tools.values import LINE_END, ValueCount
 
 if TYPE_CHECKING:  # the SDK takes 0.4 s and 20 MB, so it is imported when the first tool server is connected
     from mcp.client._transport import TransportStreams
@@ -32,6 +33,7 @@ KILL_S = 4.0
 _READ_BYTES = 65_536
 _LOOK_S = 0.25
 _MESSAGES = (500.0, 1_000.0, 10_000.0)
+"""Messages per second, of the first burst, and from one call to the next; `VALUES_OF_LINE` values count as one."""
 _BYTES = (4e6, 8e6, 64e6)
 _MAX_REQUESTS = 100
 """The number of a server's requests to its client that are passed on between two calls; the gateway declines them all,
@@ -130,8 +132,10 @@ class ProcessTransport:
 
         assert keeper.stdout is not None
         rest = b""
+        count = ValueCount(LINE_END)
         try:
             while chunk := await keeper.stdout.read(_READ_BYTES):
+                await asyncio.sleep(self._messages.took(count.took(chunk) / VALUES_OF_LINE, monotonic()))
                 *lines, rest = (rest + chunk).split(b"\n")
                 for line in lines:
                     await self._pass_on(line, to_session)

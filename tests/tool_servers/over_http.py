@@ -66,6 +66,7 @@ class Unruly:
         self.methods: list[str] = []
         self.released = asyncio.Event()
         self.port = 0
+        self.shape: dict[str, Any] = {}
         self.cut: list[asyncio.StreamWriter] = []
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -108,6 +109,18 @@ class Unruly:
                 return
             case "html":
                 await respond(writer, 200, b"<p>Hello</p>", media_type="text/html")
+                return
+            case "shaped" if in_call:
+                await respond(writer, 200, shaped(number, **arguments))
+                return
+            case "shaped_stream" if in_call:
+                await begin_stream(writer)
+                writer.write(b"data: " + shaped(number, **arguments) + b"\n\n")
+                await writer.drain()
+                writer.close()
+                return
+            case "shaped_list" if method == "tools/list":
+                await respond(writer, 200, shaped(number, **self.shape))
                 return
             case "packed" if in_call:
                 await respond(writer, 200, b"\x1f\x8b" + b"x" * 100, "Content-Encoding: gzip\r\n")
@@ -162,6 +175,12 @@ class Unruly:
                 await respond(writer, 200, json.dumps({"jsonrpc": "2.0", "id": number, "error": error}).encode())
                 return
         await respond(writer, 200, json.dumps({"jsonrpc": "2.0", "id": number, "result": result}).encode())
+
+
+def shaped(number: Any, head: str, item: str, count: int, tail: str) -> bytes:
+    """Return a message whose result has an item this number of times, with commas between."""
+    items = ",".join([item] * count)
+    return f'{{"jsonrpc":"2.0","id":{json.dumps(number)},"result":{head}{items}{tail}}}'.encode()
 
 
 async def respond(

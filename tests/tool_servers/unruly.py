@@ -14,7 +14,7 @@ from typing import Any
 TOOLS = (
     *("echo", "crash", "hang", "flood_notifications", "flood_line", "flood_requests", "big", "garbage"),
     *("wrong_id", "error", "fails", "no_content", "input_required", "spawn", "environment", "slow", "pattern", "deaf"),
-    *("refuse", "wait", "release"),
+    *("refuse", "wait", "release", "shaped"),
 )
 WAITING: list[Any] = []
 EVIL = {"type": "object", "properties": {"s": {"type": "string", "pattern": "^(a+)+$"}}}
@@ -78,6 +78,11 @@ def call(number: Any, tool: str, arguments: dict[str, Any]) -> None:
             text(number, str(child.pid))
         case "environment":
             text(number, json.dumps(dict(os.environ)))
+        case "shaped":
+            items = ",".join([arguments["item"]] * arguments["count"])
+            whole = f'{{"jsonrpc":"2.0","id":{number},"result":{arguments["head"]}{items}{arguments["tail"]}}}'
+            sys.stdout.write(whole + "\n")
+            sys.stdout.flush()
         case "refuse":
             send({"jsonrpc": "2.0", "id": number, "error": arguments})
         case "wait":

@@ -1,10 +1,11 @@
 """Parts of tool servers: limits, the egress policy for httpx2, and the engines' view of tools."""
 
 import asyncio
+import re
 import ssl
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 
 import httpcore2
@@ -19,11 +20,12 @@ from actors.engines.recall import RecallEngine
 from actors.errors import NotFound, Overloaded, StateConflict
 from actors.sealing import Sealer
 from actors.tools.catalog import ToolOptions
-from actors.tools.limits import Flooded, ProcessSlots, ToolLimits
+from actors.tools.limits import MAX_VALUES, Flooded, ProcessSlots, ToolLimits
 from actors.tools.messages import InstallToolServer, InvokeTool, ReadToolServer
 from actors.tools.stdio import StdioServer
 from actors.tools.token_bucket import TokenBucket
 from actors.tools.tool import ToolResult
+from actors.tools.values import EVENT_END, LINE_END, ValueCount
 from persistence import users
 from persistence.sqlite.store import SqliteStore
 from persistence.store import Unit
@@ -74,6 +76,29 @@ def test_a_flow_waits_beyond_its_burst_and_ends_beyond_its_most():
     flow.restart()
     with pytest.raises(Flooded):
         flow.took(101, now=60.0)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1_000])
+@pytest.mark.parametrize(
+    ("message", "values"),
+    [(rb'{"a\\":[1,2,{"b":"{[,\""}]}', 5), (rb'["",[[]],"\\\\",["]', 7), ('{"a":"€,{"}'.encode(), 1), (rb'["\"', 1)],
+)
+def test_values_are_counted_outside_strings_however_the_message_is_cut(message: bytes, values: int, size: int):
+    count = ValueCount(EVENT_END)
+    assert sum(count.took(message[at : at + size]) for at in range(0, len(message), size)) == values
+
+
+@pytest.mark.parametrize("size", [1, 3, 1_000_000])
+@pytest.mark.parametrize(
+    ("end", "between"), [(LINE_END, b"\n"), (EVENT_END, b"\n\n"), (EVENT_END, b"\r\r"), (EVENT_END, b"\r\n\r\n")]
+)
+def test_each_message_has_a_count_of_its_own(end: re.Pattern[bytes], between: bytes, size: int):
+    many = b"[" + b"1," * (MAX_VALUES - 1) + b"1]"
+    for texts, fits in ((b': "' + between + many + between + many, True), (many + b",", False)):
+        count = ValueCount(end)
+        with nullcontext() if fits else pytest.raises(Flooded):
+            for at in range(0, len(texts), size):
+                count.took(texts[at : at + size])
 
 
 # the egress policy
