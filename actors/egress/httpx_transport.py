@@ -12,6 +12,7 @@ from typing import Any
 import httpcore2
 import httpx2
 
+from actors.egress.bounded_stream import BoundedStream
 from actors.egress.outbound import NoPublicAddress, Outbound
 
 MAX_CONNECTIONS = 20
@@ -46,7 +47,9 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
         failure: Exception | None = None
         for address in await self._addresses(host, timeout):
             try:
-                return await self._backend.connect_tcp(address, port, timeout, local_address, socket_options)
+                return BoundedStream(
+                    await self._backend.connect_tcp(address, port, timeout, local_address, socket_options)
+                )
             except httpcore2.ConnectTimeout:
                 failure = httpcore2.ConnectTimeout(f"{host} did not answer in time")
             except httpcore2.ConnectError as error:

@@ -34,7 +34,9 @@ _OWN_HEADERS = frozenset(
 )
 _LINES = (1_000.0, 2_000.0)
 """Lines per second of all a user's event streams, and of their first burst; an event has two, and costs a step of the
-event loop. `VALUES_OF_LINE` values, which take about as long, count as a line."""
+event loop. `VALUES_OF_LINE` values, which take about as long, count as a line, and so does a piece without one."""
+_FREE_PIECES = 64
+"""The number of pieces of an answer that is no event stream, before each counts as a line."""
 _BYTES = (4e6, 2e6)
 _MOST_BYTES = 8e6
 _EVENTS = "text/event-stream"
@@ -159,16 +161,21 @@ class HttpTransport:
         flow = TokenBucket(*_BYTES, _MOST_BYTES if stream else MAX_MESSAGE_BYTES)
         count = ValueCount(EVENT_END if stream else None)
         packed = headers.get("content-encoding", "identity") != "identity"
+        free = 0 if stream else _FREE_PIECES
 
         def pace(piece: bytes) -> float:
+            nonlocal free
+            free -= 1
             now = monotonic()
             try:
                 if packed:
                     raise Flooded("it compresses its answers, against the request")
                 wait = flow.took(len(piece), now)
                 values = count.took(piece)
-                lines = max(piece.count(b"\n"), piece.count(b"\r"))  # both end a line
-                return max(wait, self._lines.took(lines + values / VALUES_OF_LINE, now)) if stream else wait
+                if free >= 0:
+                    return wait
+                lines = max(piece.count(b"\n"), piece.count(b"\r")) if stream else 0  # both end a line
+                return max(wait, self._lines.took(max(lines, 1) + values / VALUES_OF_LINE, now))
             except Flooded as flood:
                 self.reason = str(flood)
                 self.lost.set()

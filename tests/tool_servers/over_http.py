@@ -122,6 +122,17 @@ class Unruly:
             case "shaped_list" if method == "tools/list":
                 await respond(writer, 200, shaped(number, **self.shape))
                 return
+            case "interim" if in_call:
+                while True:
+                    writer.write(b"HTTP/1.1 100 Continue\r\n\r\n" * 2_600)
+                    await writer.drain()
+            case "endless_head" if in_call:
+                writer.write(b"HTTP/1.1 200 OK\r\n")
+                while True:
+                    writer.write(b"X: y\r\n" * 10_000)
+                    await writer.drain()
+            case "hints":
+                writer.write(b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n" * 3)
             case "packed" if in_call:
                 await respond(writer, 200, b"\x1f\x8b" + b"x" * 100, "Content-Encoding: gzip\r\n")
                 return

@@ -20,6 +20,7 @@ from actors.engines.recall import RecallEngine
 from actors.errors import NotFound, Overloaded, StateConflict
 from actors.sealing import Sealer
 from actors.tools.catalog import ToolOptions
+from actors.tools.http import HttpTransport, stream_pace
 from actors.tools.limits import MAX_VALUES, Flooded, ProcessSlots, ToolLimits
 from actors.tools.messages import InstallToolServer, InvokeTool, ReadToolServer
 from actors.tools.stdio import StdioServer
@@ -32,6 +33,7 @@ from persistence.store import Unit
 from persistence.tool_servers import ToolServerRow
 from persistence.users import UserRow
 from tests.support.gateway import CHECKOUT
+from tests.support.receiver import Authority, raw_server
 from tests.tool_servers.catalog import unruly
 
 
@@ -148,6 +150,65 @@ async def test_a_url_that_is_refused_is_not_called(url: str):
     async with httpx2.AsyncClient(transport=transport) as client:
         with pytest.raises(httpx2.ConnectError, match="refused"):
             await client.get(url)
+
+
+@pytest.mark.parametrize("media_type", ["application/json", "text/event-stream"])
+def test_an_answer_in_crumbs_is_read_slowly(media_type: str):
+    transport = HttpTransport("", {}, ToolLimits(), stream_pace(), None, Outbound(), "usr_1")
+    pace = transport._pacer(200, httpx2.Headers({"content-type": media_type}))
+    assert [pace(b"x") for _ in range(50)] == [0.0] * 50
+    assert sum(pace(b"x") for _ in range(50_000)) > 1_000
+
+
+@pytest.mark.parametrize("media_type", ["text/event-stream", "Text/Event-Stream; charset=utf-16"])
+def test_event_streams_are_known_and_read_as_utf_8_whatever_the_header_adds(media_type: str):
+    transport = HttpTransport("", {}, ToolLimits(), stream_pace(), None, Outbound(), "usr_1")
+    headers = httpx2.Headers({"content-type": media_type})
+    pace = transport._pacer(200, headers)
+    assert sum(pace(b":\n" * 30_000) for _ in range(10)) > 1_000
+    assert httpx2.Response(200, headers=headers).encoding == "utf-8"
+
+
+INTERIM = b"HTTP/1.1 100 Continue\r\n\r\n"
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine"
+
+
+@pytest.mark.parametrize("tls", [False, True])
+@pytest.mark.parametrize(
+    ("said", "outcome"),
+    [
+        (ANSWER, "fine"),
+        (INTERIM * 16 + ANSWER, "fine"),
+        (INTERIM.replace(b"\r", b"") * 16 + ANSWER, "fine"),
+        (INTERIM * 17 + ANSWER, "RemoteProtocolError"),
+        (INTERIM * 100_000, "RemoteProtocolError"),
+        (INTERIM.replace(b"\r", b"") * 100_000, "RemoteProtocolError"),
+        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 100_000, "RemoteProtocolError"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n" + INTERIM * 4_000, INTERIM.decode() * 4_000),
+        (b"hello", "RemoteProtocolError"),
+        (b"HTTP/1.1 200 OK\r\n", "RemoteProtocolError"),
+        (b"", "RemoteProtocolError"),
+    ],
+)
+async def test_an_answer_begins_soon_or_not_at_all(tmp_path: Path, said: bytes, outcome: str, *, tls: bool):
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        for at in range(0, len(said), 5_000):
+            writer.write(said[at : at + 5_000])
+            await writer.drain()
+
+    authority = Authority(tmp_path)
+    outbound = Outbound(allow_insecure=True, ca_file=authority.file)
+    transport = GuardedTransport(outbound.tls(), outbound, "usr_1", lambda _: None, lambda _, __: lambda _: 0.0)
+    async with (
+        raw_server(serve, authority.context("localhost") if tls else None) as port,
+        httpx2.AsyncClient(transport=transport) as client,
+    ):
+        try:
+            answered = (await client.get(f"http{'s' * tls}://localhost:{port}/")).text
+        except httpx2.TransportError as error:
+            answered = type(error).__name__
+    assert answered == outcome
 
 
 # the engines' view

@@ -72,11 +72,11 @@ class Calls:
         await install(self.user, name, **what)
         return name
 
-    async def call(self, way: str, shape: Shape) -> Any:
+    async def call(self, way: str, shape: Shape | None = None) -> Any:
         name = await self.new(way)
         tool = "shaped" if way == "process" else "echo"
         try:
-            return await invoke(self.user, f"{name}.{tool}", **shape._asdict())
+            return await invoke(self.user, f"{name}.{tool}", **(shape._asdict() if shape else {}))
         finally:
             await self.user.request("DELETE", f"/api/mcp/tools/{name}")
 
@@ -131,3 +131,21 @@ async def test_a_list_of_too_many_tools_is_refused_and_holds_up_nobody(
         await calls.user.request("DELETE", f"/api/mcp/tools/{name}")
 
     await loop.is_never_held_up(called)
+
+
+@pytest.mark.parametrize(
+    ("way", "why"),
+    [
+        ("interim", "its answer does not begin"),
+        ("endless_head", "head is too long"),
+    ],
+)
+async def test_an_answer_that_does_not_end_holds_up_nobody(loop: Stepped, calls: Calls, way: str, why: str):
+    async def called() -> None:
+        assert why in (await calls.call(way)).refused(5001, 502).note
+
+    await loop.is_never_held_up(called)
+
+
+async def test_interim_answers_are_passed_over(calls: Calls):
+    assert words(await calls.call("hints")) == "fine"
