@@ -8,6 +8,7 @@ from weakref import WeakValueDictionary
 
 import orjson
 
+from actors.egress.flow import TokenBucket
 from actors.egress.outbound import Outbound
 from actors.errors import EngineFailed, NotFound
 from actors.sealing import Sealer, WrongMasterKey
@@ -15,7 +16,6 @@ from actors.tools.connection import Connection
 from actors.tools.http import HttpTransport, stream_pace
 from actors.tools.limits import ProcessSlots, ToolLimits
 from actors.tools.stdio import ProcessTransport, StdioServer
-from actors.tools.token_bucket import TokenBucket
 from persistence.tool_servers import ToolServerRow
 
 BUILT_IN = "parley"

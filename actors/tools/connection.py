@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import orjson
 
 from actors.tools.limits import MAX_MESSAGE_BYTES, MAX_TOOLS, MAX_TOOLS_BYTES, ToolLimits
+from actors.tools.results import bounded
 from actors.tools.tool import Tool, ToolResult, text_result
-from actors.tools.values import bounded
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams

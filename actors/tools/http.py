@@ -9,11 +9,10 @@ from http import HTTPStatus
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from actors.egress.flow import EVENT_END, Flooded, TokenBucket, ValueCount
 from actors.egress.outbound import Outbound
 from actors.errors import InvalidField
-from actors.tools.limits import MAX_MESSAGE_BYTES, VALUES_OF_LINE, Flooded, ToolLimits
-from actors.tools.token_bucket import TokenBucket
-from actors.tools.values import EVENT_END, ValueCount
+from actors.tools.limits import MAX_MESSAGE_BYTES, MAX_VALUES, VALUES_OF_LINE, ToolLimits
 
 if TYPE_CHECKING:
     from httpx2 import Headers, Request, Response
@@ -159,7 +158,7 @@ class HttpTransport:
         if stream:
             headers["content-type"] = _EVENTS  # they are UTF-8 whatever the header says, and counted as such
         flow = TokenBucket(*_BYTES, _MOST_BYTES if stream else MAX_MESSAGE_BYTES)
-        count = ValueCount(EVENT_END if stream else None)
+        count = ValueCount(MAX_VALUES, EVENT_END if stream else None)
         packed = headers.get("content-encoding", "identity") != "identity"
         free = 0 if stream else _FREE_PIECES
 

@@ -99,7 +99,3 @@ class ProcessSlots:
     def give_back(self, holder: Holder) -> None:
         """Stop counting a process that has ended or is about to end."""
         self._held.pop(holder, None)
-
-
-class Flooded(Exception):
-    """A tool server sent more than requested."""

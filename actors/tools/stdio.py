@@ -14,9 +14,8 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from actors.tools.limits import MAX_MESSAGE_BYTES, VALUES_OF_LINE, Flooded
-from actors.tools.token_bucket import TokenBucket
-from actors.tools.values import LINE_END, ValueCount
+from actors.egress.flow import LINE_END, Flooded, TokenBucket, ValueCount
+from actors.tools.limits import MAX_MESSAGE_BYTES, MAX_VALUES, VALUES_OF_LINE
 
 if TYPE_CHECKING:  # the SDK takes 0.4 s and 20 MB, so it is imported when the first tool server is connected
     from mcp.client._transport import TransportStreams
@@ -132,7 +131,7 @@ class ProcessTransport:
 
         assert keeper.stdout is not None
         rest = b""
-        count = ValueCount(LINE_END)
+        count = ValueCount(MAX_VALUES, LINE_END)
         try:
             while chunk := await keeper.stdout.read(_READ_BYTES):
                 await asyncio.sleep(self._messages.took(count.took(chunk) / VALUES_OF_LINE, monotonic()))

@@ -14,6 +14,7 @@ import pytest
 
 from actors.commands.tools import UserToolbox
 from actors.core import Core, CoreOptions
+from actors.egress.flow import EVENT_END, LINE_END, Flooded, TokenBucket, ValueCount
 from actors.egress.httpx_transport import GuardedBackend, GuardedTransport
 from actors.egress.outbound import Outbound
 from actors.engines.recall import RecallEngine
@@ -21,12 +22,10 @@ from actors.errors import NotFound, Overloaded, StateConflict
 from actors.sealing import Sealer
 from actors.tools.catalog import ToolOptions
 from actors.tools.http import HttpTransport, stream_pace
-from actors.tools.limits import MAX_VALUES, Flooded, ProcessSlots, ToolLimits
+from actors.tools.limits import MAX_VALUES, ProcessSlots, ToolLimits
 from actors.tools.messages import InstallToolServer, InvokeTool, ReadToolServer
 from actors.tools.stdio import StdioServer
-from actors.tools.token_bucket import TokenBucket
 from actors.tools.tool import ToolResult
-from actors.tools.values import EVENT_END, LINE_END, ValueCount
 from persistence import users
 from persistence.sqlite.store import SqliteStore
 from persistence.store import Unit
@@ -86,7 +85,7 @@ def test_a_flow_waits_beyond_its_burst_and_ends_beyond_its_most():
     [(rb'{"a\\":[1,2,{"b":"{[,\""}]}', 5), (rb'["",[[]],"\\\\",["]', 7), ('{"a":"€,{"}'.encode(), 1), (rb'["\"', 1)],
 )
 def test_values_are_counted_outside_strings_however_the_message_is_cut(message: bytes, values: int, size: int):
-    count = ValueCount(EVENT_END)
+    count = ValueCount(MAX_VALUES, EVENT_END)
     assert sum(count.took(message[at : at + size]) for at in range(0, len(message), size)) == values
 
 
@@ -97,7 +96,7 @@ def test_values_are_counted_outside_strings_however_the_message_is_cut(message: 
 def test_each_message_has_a_count_of_its_own(end: re.Pattern[bytes], between: bytes, size: int):
     many = b"[" + b"1," * (MAX_VALUES - 1) + b"1]"
     for texts, fits in ((b': "' + between + many + between + many, True), (many + b",", False)):
-        count = ValueCount(end)
+        count = ValueCount(MAX_VALUES, end)
         with nullcontext() if fits else pytest.raises(Flooded):
             for at in range(0, len(texts), size):
                 count.took(texts[at : at + size])
