@@ -6,6 +6,7 @@ Importing this imports httpx2, as `actors/egress/httpx_transport.py` does.
 import asyncio
 import re
 import ssl
+from collections.abc import Iterable
 from typing import Any
 
 import httpcore2
@@ -88,3 +89,29 @@ class BoundedStream(httpcore2.AsyncNetworkStream):
     def get_extra_info(self, info: str) -> Any:
         """Return what the connection knows of itself."""
         return self._stream.get_extra_info(info)
+
+
+class BoundedBackend(httpcore2.AsyncNetworkBackend):
+    """Opens bounded connections by another backend."""
+
+    def __init__(self, backend: httpcore2.AsyncNetworkBackend) -> None:
+        self._backend = backend
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        """Connect to a port.
+
+        Raises:
+            ConnectError, ConnectTimeout: nobody answers there.
+        """
+        return BoundedStream(await self._backend.connect_tcp(host, port, timeout, local_address, socket_options))
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        await self._backend.sleep(seconds)

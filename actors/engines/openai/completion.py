@@ -18,6 +18,7 @@ import httpx2
 import openai
 
 from actors.engines.openai.chunks import MalformedChunk, ToolCall, add_calls, read_chunk, read_usage
+from actors.engines.openai.http import OutOfBounds, open_client
 from actors.engines.options import Usage
 from actors.errors import MessageKept, Overloaded, ServiceError
 from actors.wire import http_date_s
@@ -138,7 +139,7 @@ class Completions:
             base_url=base_url,
             api_key=api_key or "none",
             max_retries=0,  # only our own retries know whether a token came
-            timeout=httpx2.Timeout(None, connect=limits.connect_s),
+            http_client=open_client(httpx2.Timeout(None, connect=limits.connect_s)),
         )
         # only our settings count, not the environment variables of other programs
         self._client.organization = self._client.project = None
@@ -265,10 +266,19 @@ def _failure_of(error: Exception, answer: _Answer) -> _Failure:
             told = MessageKept(f"The model server {busy}.")
             return _Failure(told, again=True, retry_after=_retry_after(error.response.headers))
         reasons = {401: "refused the gateway's key", 403: "refused the gateway", 404: "does not know the model"}
-        reason = reasons.get(status, f"refused the request ({status})")
+        other = (
+            f"answered a redirect ({status}), which is not followed"
+            if status < 400
+            else f"refused the request ({status})"
+        )
+        reason = reasons.get(status, other)
         return _Failure(MessageKept(f"The model server {reason}; tell the operator."), again=False)
+    cause = error.__cause__ or error
+    if isinstance(cause, OutOfBounds):
+        log.warning("the model server broke a bound: %s", cause)
+        return _Failure(MessageKept(f"The model server broke a bound of the gateway: {cause}."), again=False)
     if isinstance(error, openai.APIConnectionError):
-        log.warning("the model server failed (%s) at %s", error.__cause__ or error, error.request.url)
+        log.warning("the model server failed (%s) at %s", cause, error.request.url)
     else:
         log.warning("the model server failed (%s)", type(error).__name__)
     if isinstance(error, TimeoutError):
