@@ -278,7 +278,9 @@ def _failure_of(error: Exception, answer: _Answer) -> _Failure:
         log.warning("the model server broke a bound: %s", cause)
         return _Failure(MessageKept(f"The model server broke a bound of the gateway: {cause}."), again=False)
     if isinstance(error, openai.APIConnectionError):
-        log.warning("the model server failed (%s) at %s", cause, error.request.url)
+        # Only what happens before a request is sent can't repeat anything of it.
+        why = cause if isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout) else type(cause).__name__
+        log.warning("the model server failed (%s) at %s", why, error.request.url)
     else:
         log.warning("the model server failed (%s)", type(error).__name__)
     if isinstance(error, TimeoutError):

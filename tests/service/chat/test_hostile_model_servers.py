@@ -44,6 +44,10 @@ async def redirect(write: Write) -> None:
     await write(b"HTTP/1.1 307 X\r\nLocation: /v1/fine/chat/completions\r\nContent-Length: 0\r\n\r\n")
 
 
+async def echo(write: Write) -> None:
+    await write(b"HTTP/1.1 200 OK\r\nX-Echo: Bearer " + KEY.encode() + b"\0\r\n\r\n")
+
+
 FINE = chunk(content="Here it is.") + chunk("stop")
 MANY = b'{"choices":[' + b",".join([b"{}"] * 300_000) + b"]}"
 BOMB = gzip.compress(bytes(67_108_864))
@@ -61,6 +65,7 @@ REFUSALS: dict[str, tuple[Any, str]] = {
     ),
     "endless interim answers": (endless(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 2_600), "can't be reached"),
     "a redirect": (redirect, "answered a redirect (307), which is not followed"),
+    "an echo of the key": (echo, "can't be reached"),
 }
 ANSWERS = {
     "thousands of empty events": once(HEAD + event({"choices": []}) * 6_000 + FINE + DONE),
@@ -132,6 +137,7 @@ async def test_a_model_server_that_sends_anything_is_refused_and_holds_up_nobody
 
     await loop.is_never_held_up(told)
     assert set(model.asked) == {"/v1/chat/completions"}
+    assert KEY not in loop.gateway.logged()
 
 
 @pytest.mark.parametrize("kind", ANSWERS)
