@@ -203,7 +203,7 @@ class Completions:
                 yield Completed(answer.finish or "stop", answer.usage)
         except (openai.OpenAIError, httpx2.HTTPError, TimeoutError) as error:
             raise _failure_of(error, answer) from None
-        except (MalformedChunk, ValueError, TypeError, AttributeError, LookupError) as error:
+        except (MalformedChunk, ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
             log.warning("the model server broke its protocol (%s)", type(error).__name__)
             raise _Failure(MessageKept("The model server sent an unreadable answer."), again=False) from None
 

@@ -50,12 +50,14 @@ async def echo(write: Write) -> None:
 
 FINE = chunk(content="Here it is.") + chunk("stop")
 MANY = b'{"choices":[' + b",".join([b"{}"] * 300_000) + b"]}"
+DEEP = b'{"choices":' + b"[" * 1_500 + b"]" * 1_500 + b"}"
 BOMB = gzip.compress(bytes(67_108_864))
 
 REFUSALS: dict[str, tuple[Any, str]] = {
     "an endless line": (endless(HEAD + b"data: ", b"x" * 65_536), "a message of more than 1,048,576 bytes"),
     "an endless event": (endless(HEAD, b"data: x\n" * 8_000), "a message of more than 1,048,576 bytes"),
     "hundreds of thousands of values": (once(HEAD + b"data: " + MANY + b"\n\n"), "a message of more than 2,000 values"),
+    "a deep value": (once(HEAD + b"data: " + DEEP + b"\n\n"), "unreadable answer"),
     "a compressed answer": (once(HEAD[:-2] + b"Content-Encoding: gzip\r\n\r\n" + BOMB), "compressed its answer"),
     "a compressed error": (once(REFUSED + b"Content-Encoding: gzip\r\n\r\n" + BOMB), "refused the request (400)"),
     "an endless error": (endless(REFUSED + b"\r\n", b"x" * 65_536), "refused the request (400)"),
