@@ -226,10 +226,11 @@ class Completions:
         """Yield texts as they come; `answer` receives the rest."""
         loop = asyncio.get_running_loop()
         chunks = aiter(stream)
+        drained = deadline
         while True:
             until = min(loop.time() + self._limits.idle_s, deadline) if answer.alive else first
             try:
-                async with asyncio.timeout_at(loop.time() + _DRAIN_S if answer.finish else until):
+                async with asyncio.timeout_at(drained if answer.finish else until):
                     chunk = await anext(chunks)
             except StopAsyncIteration:
                 break
@@ -243,6 +244,7 @@ class Completions:
             delta = read_chunk(chunk)
             answer.alive = answer.alive or delta.alive
             answer.finish = delta.finish
+            drained = loop.time() + _DRAIN_S
             if delta.calls:
                 answer.begun = True
                 add_calls(answer.calls, delta.calls)

@@ -72,6 +72,7 @@ REFUSALS: dict[str, tuple[Any, str]] = {
 ANSWERS = {
     "thousands of empty events": once(HEAD + event({"choices": []}) * 6_000 + FINE + DONE),
     "a long thought": once(HEAD + chunk(reasoning_content="hm") * 4_000 + FINE + DONE),
+    "more after the end": endless(HEAD + FINE, chunk(content="more")),
     "an interim answer": once(b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + HEAD + FINE + DONE),
 }
 
