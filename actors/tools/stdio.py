@@ -31,8 +31,8 @@ KILL_S = 4.0
 
 _READ_BYTES = 65_536
 _LOOK_S = 0.25
-_MESSAGES = (500.0, 1_000.0, 10_000.0)
-"""Messages per second, of the first burst, and from one call to the next; `VALUES_OF_LINE` values count as one."""
+_LINES = (500.0, 1_000.0, 10_000.0)
+"""Lines per second, of the first burst, and from one call to the next; `VALUES_OF_LINE` values count as one."""
 _BYTES = (4e6, 8e6, 64e6)
 _MAX_REQUESTS = 100
 """The number of a server's requests to its client that are passed on between two calls; the gateway declines them all,
@@ -61,13 +61,13 @@ class ProcessTransport:
         self.lost = asyncio.Event()
         self.reason = "it ended"
         self._garbage = 0
-        self._messages = TokenBucket(*_MESSAGES)
+        self._lines = TokenBucket(*_LINES)
         self._bytes = TokenBucket(*_BYTES)
         self._requests = 0
 
     def call_begins(self) -> None:
         """Allow for the messages of a new call."""
-        self._messages.restart()
+        self._lines.restart()
         self._bytes.restart()
         self._requests = self._garbage = 0
 
@@ -134,7 +134,8 @@ class ProcessTransport:
         count = ValueCount(MAX_VALUES, LINE_END)
         try:
             while chunk := await keeper.stdout.read(_READ_BYTES):
-                await asyncio.sleep(self._messages.took(count.took(chunk) / VALUES_OF_LINE, monotonic()))
+                cost = chunk.count(b"\n") + count.took(chunk) / VALUES_OF_LINE
+                await asyncio.sleep(self._lines.took(cost, monotonic()))
                 *lines, rest = (rest + chunk).split(b"\n")
                 for line in lines:
                     await self._pass_on(line, to_session)
@@ -159,9 +160,6 @@ class ProcessTransport:
             raise Flooded("it sent a message that is too large")
         if not line.strip():
             return
-        pause = self._messages.took(1, monotonic())
-        if pause:
-            await asyncio.sleep(pause)
         try:
             message = jsonrpc_message_adapter.validate_json(line, by_name=False)
         except ValueError:

@@ -14,7 +14,7 @@ from typing import Any
 TOOLS = (
     *("echo", "crash", "hang", "flood_notifications", "flood_line", "flood_requests", "big", "garbage"),
     *("wrong_id", "error", "fails", "no_content", "input_required", "spawn", "environment", "slow", "pattern", "deaf"),
-    *("refuse", "wait", "release", "shaped"),
+    *("refuse", "wait", "release", "shaped", "flood_blank"),
 )
 WAITING: list[Any] = []
 EVIL = {"type": "object", "properties": {"s": {"type": "string", "pattern": "^(a+)+$"}}}
@@ -54,6 +54,9 @@ def call(number: Any, tool: str, arguments: dict[str, Any]) -> None:
         case "flood_line":
             while True:
                 sys.stdout.write("x" * 65_536)
+        case "flood_blank":
+            while True:
+                sys.stdout.write("  \n" * 20_000)
         case "flood_requests":
             for request in range(900):
                 send({"jsonrpc": "2.0", "id": f"r{request}", "method": "sampling/createMessage", "params": {}})

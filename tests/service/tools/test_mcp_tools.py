@@ -339,6 +339,7 @@ async def test_a_blank_tool_counts_as_missing(user: Client, tool: str | None):
         ("deaf", "did not answer"),
         ("flood_notifications", "did not answer"),
         ("flood_line", "too large"),
+        ("flood_blank", "too much"),
         ("big", "too large"),
         ("garbage", "not JSON-RPC"),
         ("wrong_id", "did not answer"),
