@@ -12,7 +12,7 @@ from actors.sealing import WrongMasterKey
 from actors.throttle import Shares
 from actors.webhooks.messages import Outcome
 from actors.webhooks.push import PushTarget, TaskEnd, seal_purpose
-from actors.webhooks.schedule import RetrySchedule, retry_after_s
+from actors.webhooks.schedule import RetrySchedule, asked_wait_s
 from persistence import conversations, push_configs
 from persistence.push_configs import DuePush
 from persistence.store import StoreUnavailable, Unit
@@ -156,5 +156,6 @@ class Pushing:
         if outcome.error is None or outcome.status == 410:
             return None
         now = self._core.clock()
-        wait_ms = self._schedule.wait_ms(due.config.failed + 1, retry_after_s(outcome.retry_after, now))
+        asked_s = asked_wait_s(outcome.status, outcome.retry_after, now)
+        wait_ms = self._schedule.wait_ms(due.config.failed + 1, asked_s)
         return None if wait_ms is None else now + wait_ms

@@ -20,7 +20,7 @@ from actors.webhooks.event_types import endpoint_data
 from actors.webhooks.lanes import Lane, Receiver
 from actors.webhooks.messages import CHUNK, WEBHOOKS, Outcome
 from actors.webhooks.outbox import Outbox
-from actors.webhooks.schedule import GIVE_UP_MS, RetrySchedule, retry_after_s
+from actors.webhooks.schedule import GIVE_UP_MS, RetrySchedule, asked_wait_s
 from persistence import deliveries, endpoints
 from persistence.deliveries import DueRow, ResultRow
 from persistence.store import ROWS, Write
@@ -133,8 +133,7 @@ class Outcomes:
                 self._disable(lane, receiver, "Every attempt of the last five days failed.")
         if not receiver.active and lane.receiver is receiver:
             return "cancelled", None
-        asked_s = retry_after_s(outcome.retry_after, now) if outcome.status in (429, 503) else None
-        wait = self._schedule.wait_ms(row.attempts + 1, asked_s)
+        wait = self._schedule.wait_ms(row.attempts + 1, asked_wait_s(outcome.status, outcome.retry_after, now))
         return ("exhausted", None) if wait is None else ("retrying", now + wait)
 
     def _disable(self, lane: Lane, receiver: Receiver, reason: str) -> None:

@@ -46,6 +46,14 @@ class RetrySchedule:
         return round(wait_s * 1000)
 
 
+def asked_wait_s(status: int | None, retry_after: str | None, now: int) -> float | None:
+    """Return the seconds that a receiver asks to wait, by a Retry-After with 429 or 503; None if it asks nothing.
+
+    `now` is in ms since the epoch.
+    """
+    return retry_after_s(retry_after, now) if status in (429, 503) else None
+
+
 def retry_after_s(value: str | None, now: int) -> float | None:
     """Read a Retry-After header, as seconds or as a date (RFC 9110, 10.2.3); None if there is no valid one.
 

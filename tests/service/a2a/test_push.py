@@ -169,6 +169,13 @@ async def test_only_the_task_s_user_adds_configs(
                     await wrong
 
 
+@pytest.mark.parametrize("code", [400, 500])
+async def test_only_429_and_503_may_ask_to_wait(talker: Talker, receiver: Receiver, code: int):
+    receiver.answer = status(code, Retry_After="3600")
+    await talker.say("say:Done", task_push_notification_config=config(receiver.url))
+    assert len(await receiver.got(3)) == 3
+
+
 async def test_a_failed_attempt_is_repeated_and_given_up_in_the_end(talker: Talker, receiver: Receiver):
     receiver.answer = status(503)
     await talker.say("say:Done", task_push_notification_config=config(receiver.url))
