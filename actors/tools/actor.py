@@ -334,7 +334,7 @@ class ToolServerActor(DurableActor):
         return self._row and self._row.name
 
     def snapshot(self) -> dict[str, Any]:
-        """Show the installation and its state; never its headers or URL, which may contain a secret."""
+        """Show the installation and its state; never its headers, URL or errors, which may contain a secret."""
         row = self._row
         if row is None:
             return {"removed": True}
@@ -343,7 +343,6 @@ class ToolServerActor(DurableActor):
             "user_id": row.user_id,
             "entry": row.entry,
             "state": view.state,
-            "error": view.error,
             "tools": None if view.tools is None else len(view.tools),
             "calls": self._calls,
             "failures": self._failures,

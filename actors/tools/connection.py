@@ -59,6 +59,10 @@ class Transport(Protocol):
         """Return whether a call's answer, an error with this code, says that the server does not know the session."""
         ...
 
+    def masked(self, text: str) -> str:
+        """Return a server's text without the secrets that the server was sent."""
+        ...
+
     def open(self) -> AbstractAsyncContextManager["TransportStreams"]:
         """Open the transport."""
         ...
@@ -156,7 +160,7 @@ class Connection:
             page = await client.list_tools(cursor=cursor)
             for tool in page.tools:
                 if tool.name in tools or not _NAME.fullmatch(tool.name):
-                    left_out.append(ascii(tool.name)[:40])
+                    left_out.append(ascii(self._transport.masked(tool.name))[:40])
                 if _NAME.fullmatch(tool.name):
                     tools[tool.name] = Tool(tool.name, tool.description or "", tool.input_schema)
             cursor = page.next_cursor
@@ -217,7 +221,7 @@ class Connection:
                 raise self._timed_out(began) from None
             self._heard_at = monotonic()
             if error.code == INVALID_PARAMS:  # the server works, only the call failed
-                return text_result(_one_line(error.message), is_error=True)
+                return text_result(self._one_line(error.message), is_error=True)
             raise ToolServerFailed(self._said(error), lost=self._transport.forgotten(error.code)) from None
         except ToolServerFailed:
             raise
@@ -245,9 +249,9 @@ class Connection:
                     return "its answer is not JSON"
                 cut_off = error.code == CONNECTION_CLOSED and error.message.startswith(_CUT_OFF)
                 did = "did not answer" if cut_off else "answered"
-                return f"it {did}: {_one_line(error.message)}{self._transport.remark()}"
+                return f"it {did}: {self._one_line(error.message)}{self._transport.remark()}"
             case httpx2.TransportError():
-                return f"it can't be reached: {_one_line(str(error)) or type(error).__name__}"
+                return f"it can't be reached: {self._one_line(str(error)) or type(error).__name__}"
             case OSError():
                 return f"it can't be started or reached: {error.strerror or type(error).__name__}"
             case ValueError():  # pydantic's
@@ -255,6 +259,9 @@ class Connection:
             case _:
                 log.info("a tool server failed: %s", type(error).__name__)
                 return f"it can't be used ({type(error).__name__})"
+
+    def _one_line(self, text: str) -> str:
+        return " ".join(self._transport.masked(text).split())[:300]
 
     @property
     def idle_since(self) -> float | None:
@@ -326,7 +333,3 @@ def _result(answer: dict[str, Any]) -> ToolResult:
     if len(orjson.dumps(content)) > MAX_MESSAGE_BYTES:
         raise ToolServerFailed(f"its result is larger than {MAX_MESSAGE_BYTES:,} bytes", lost=False)
     return ToolResult(content, bool(answer.get("isError", False)))
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())[:300]

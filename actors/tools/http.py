@@ -39,6 +39,8 @@ _FREE_PIECES = 64
 _BYTES = (4e6, 2e6)
 _MOST_BYTES = 8e6
 _EVENTS = "text/event-stream"
+_SECRET_CHARS = 4
+"""A shorter value of a header is no secret, and may be a part of any word."""
 _METHOD_NOT_FOUND = -32601
 _NO_SESSION = -32000
 
@@ -94,6 +96,10 @@ class HttpTransport:
         self._lines = lines
         self._url = url
         self._headers = headers
+        values = {
+            part for value in headers.values() for part in (value, value.rpartition(" ")[2])
+        }  # without its scheme
+        self._secrets = sorted((value for value in values if len(value) >= _SECRET_CHARS), key=len, reverse=True)
         self._limits = limits
         self._tls = tls
         self._outbound = outbound
@@ -119,6 +125,12 @@ class HttpTransport:
         if self._status == HTTPStatus.NOT_FOUND:
             return code != _METHOD_NOT_FOUND
         return self._status == HTTPStatus.BAD_REQUEST and code == _NO_SESSION
+
+    def masked(self, text: str) -> str:
+        """Return a server's text without the values of the user's headers, which some servers repeat."""
+        for secret in self._secrets:
+            text = text.replace(secret, "[masked]")
+        return text
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator["TransportStreams"]:

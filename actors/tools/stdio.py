@@ -79,6 +79,10 @@ class ProcessTransport:
         """Return False: a process has one session, which ends with it."""
         return False
 
+    def masked(self, text: str) -> str:
+        """Return a text as it is: what the process is given is the operator's, and in no user's secrets."""
+        return text
+
     def lose(self, reason: str) -> None:
         """End the transport, with the reason."""
         if not self.lost.is_set():

@@ -99,6 +99,21 @@ class Unruly:
             case "redirect":
                 await respond(writer, 307, b"", f"Location: http://127.0.0.1:{self.port}/fine\r\n")
                 return
+            case "tells" if in_call:
+                error = {"code": arguments["code"], "message": f"You sent\n{self.heads[-1]}"}
+                await respond(writer, 200, json.dumps({"jsonrpc": "2.0", "id": number, "error": error}).encode())
+                return
+            case "tells_at_once" | "tells_in_redirect" | "tells_in_head":
+                credential = self.heads[-1].split("uthorization: ")[1].split("\r\n")[0]
+                token = credential.split(" ")[1]
+                error = {"code": -32000, "message": f"What is {token}?"}
+                if way == "tells_in_redirect":
+                    await respond(writer, 307, b"", f"Location: http://127.0.0.1/{token}\r\n")
+                elif way == "tells_in_head":
+                    await respond(writer, 200, b"", f"X-Echo: {credential}\0\r\n")
+                else:
+                    await respond(writer, 200, json.dumps({"jsonrpc": "2.0", "id": number, "error": error}).encode())
+                return
             case "hang":
                 await asyncio.sleep(1e6)
             case "closes":

@@ -10,6 +10,7 @@ import pytest
 import trustme
 
 from tests.support.gateway import Client, GatewayProcess, running
+from tests.support.operator import live_actor
 from tests.tool_servers.catalog import SDK_CODES, install, invoke, listed, server_of, words, write_catalog
 from tests.tool_servers.over_http import Unruly, sdk_server, serving, unruly_over_http
 
@@ -143,6 +144,41 @@ async def test_a_server_that_no_longer_knows_the_session_is_connected_anew_by_th
     assert f"it answered: Session not found (HTTP {status})" in answer.note
     assert words(await invoke(insecure_user, "remote.echo")) == "fine"
     assert unruly.methods.count("initialize") == times
+
+
+SECRET = "sk-this-is-a-secret-of-the-tests"
+HEADERS = {"Authorization": f"Bearer {SECRET}", "X-Team": "a"}
+
+
+@pytest.mark.parametrize("code", [-32602, -32603])
+async def test_an_error_that_repeats_the_headers_shows_none_of_their_values(
+    insecure_user: Client, unruly: Unruly, code: int
+):
+    await install(insecure_user, "remote", url=f"http://127.0.0.1:{unruly.port}/tells", headers=HEADERS)
+    answer = await invoke(insecure_user, "remote.echo", code=code)
+    assert "uthorization: [masked]" in str(answer.body)
+    assert SECRET not in str(answer.body)
+
+
+@pytest.mark.parametrize(
+    ("way", "why"),
+    [
+        ("tells_at_once", "What is [masked]?"),
+        ("tells_in_redirect", "[masked]"),
+        ("tells_in_head", "[masked]"),
+    ],
+)
+async def test_the_reason_of_a_failed_connection_shows_no_values_of_headers(
+    insecure_user: Client, unruly: Unruly, way: str, why: str
+):
+    url = f"http://127.0.0.1:{unruly.port}/{way}"
+    key = (await install(insecure_user, "remote", url=url, headers=HEADERS)).body["id"]
+    seen = await listed(insecure_user)
+    assert why in seen["servers"][0]["error"]
+    debugged = (await live_actor(insecure_user, "mcp", key)).body
+    assert debugged["state"]["state"] == "failed"
+    assert "masked" not in str(debugged)
+    assert SECRET not in f"{seen} {debugged}"
 
 
 async def test_nothing_is_asked_for_but_what_a_user_asked_for(insecure_user: Client, unruly: Unruly):
