@@ -159,9 +159,10 @@ class Connection:
         for _ in range(MAX_PAGES):
             page = await client.list_tools(cursor=cursor)
             for tool in page.tools:
-                if tool.name in tools or not _NAME.fullmatch(tool.name):
+                fits = _NAME.fullmatch(tool.name) and _size(tool.input_schema) is not None
+                if tool.name in tools or not fits:
                     left_out.append(ascii(self._transport.masked(tool.name))[:40])
-                if _NAME.fullmatch(tool.name):
+                if fits:
                     tools[tool.name] = Tool(tool.name, tool.description or "", tool.input_schema)
             cursor = page.next_cursor
             if not cursor or len(tools) > MAX_TOOLS:
@@ -173,7 +174,9 @@ class Connection:
             )
         if left_out:
             some = ", ".join(left_out[:5])
-            log.info("a tool server listed %d tools with unfit or repeated names, left out: %s", len(left_out), some)
+            log.info(
+                "a tool server listed %d tools with unfit names or schemas, or twice, left out: %s", len(left_out), some
+            )
         return list(tools.values())
 
     def call(self, tool: str, arguments: dict[str, Any]) -> Coroutine[Any, Any, ToolResult]:
@@ -325,11 +328,22 @@ def _result(answer: dict[str, Any]) -> ToolResult:
     """Read the result of a call.
 
     Raises:
-        ToolServerFailed: it is too large, or asks for input that nobody can give.
+        ToolServerFailed: it is too large, can't be passed on, or asks for input that nobody can give.
     """
     if answer.get("resultType", "complete") != "complete":
         raise ToolServerFailed("it asks for more input, which a gateway can't give", lost=False)
     content: list[dict[str, Any]] = answer.get("content") or []
-    if len(orjson.dumps(content)) > MAX_MESSAGE_BYTES:
+    size = _size(content)
+    if size is None:
+        raise ToolServerFailed("its result has an integer of more than 64 bits, or is nested too deeply", lost=False)
+    if size > MAX_MESSAGE_BYTES:
         raise ToolServerFailed(f"its result is larger than {MAX_MESSAGE_BYTES:,} bytes", lost=False)
     return ToolResult(content, bool(answer.get("isError", False)))
+
+
+def _size(value: Any) -> int | None:
+    """Return the bytes of a value as the gateway writes it; None if it can't."""
+    try:
+        return len(orjson.dumps(value))
+    except orjson.JSONEncodeError:
+        return None

@@ -181,6 +181,29 @@ async def test_the_reason_of_a_failed_connection_shows_no_values_of_headers(
     assert SECRET not in f"{seen} {debugged}"
 
 
+LARGE = "9" * 40
+"""An integer of more than 64 bits, which the gateway can't write."""
+
+
+async def test_a_result_that_can_t_be_passed_on_fails_its_call_alone(insecure_user: Client, unruly: Unruly):
+    await install(insecure_user, "remote", url=f"http://127.0.0.1:{unruly.port}/shaped")
+    large = {"head": '{"content":[{"type":"text","text":"x","_meta":{"a":', "item": LARGE, "count": 1, "tail": "}}]}"}
+    answer = (await invoke(insecure_user, "remote.echo", **large)).refused(5001, 502)
+    assert "an integer of more than 64 bits" in answer.note
+    fine = {"head": '{"content":[{"type":"text","text":"', "item": "fine", "count": 1, "tail": '"}]}'}
+    assert words(await invoke(insecure_user, "remote.echo", **fine)) == "fine"
+    assert unruly.methods.count("initialize") == 1
+
+
+async def test_a_tool_whose_schema_can_t_be_passed_on_is_left_out(insecure_user: Client, unruly: Unruly):
+    schema = '{"tools":[{"name":"large","inputSchema":{"type":"object","maximum":'
+    echo = '}},{"name":"echo","inputSchema":{"type":"object"}}]}'
+    unruly.shape = {"head": schema, "item": LARGE, "count": 1, "tail": echo}
+    await install(insecure_user, "remote", url=f"http://127.0.0.1:{unruly.port}/shaped_list")
+    assert [tool["name"] for tool in (await listed(insecure_user))["tools"]] == ["remote.echo"]
+    assert words(await invoke(insecure_user, "remote.echo")) == "fine"
+
+
 async def test_nothing_is_asked_for_but_what_a_user_asked_for(insecure_user: Client, unruly: Unruly):
     await install(insecure_user, "remote", url=f"http://127.0.0.1:{unruly.port}/fine")
     assert words(await invoke(insecure_user, "remote.echo")) == "fine"
