@@ -338,7 +338,7 @@ def _result(answer: dict[str, Any]) -> ToolResult:
         raise ToolServerFailed("its result has an integer of more than 64 bits, or is nested too deeply", lost=False)
     if size > MAX_MESSAGE_BYTES:
         raise ToolServerFailed(f"its result is larger than {MAX_MESSAGE_BYTES:,} bytes", lost=False)
-    return ToolResult(content, bool(answer.get("isError", False)))
+    return ToolResult(content, answer.get("isError") is True)
 
 
 def _size(value: Any) -> int | None:

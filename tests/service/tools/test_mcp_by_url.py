@@ -181,6 +181,14 @@ async def test_the_reason_of_a_failed_connection_shows_no_values_of_headers(
     assert SECRET not in f"{seen} {debugged}"
 
 
+@pytest.mark.parametrize(("said", "is_error"), [("true", True), ("false", False), ('"false"', False), ("null", False)])
+async def test_only_true_says_that_a_tool_failed(insecure_user: Client, unruly: Unruly, said: str, *, is_error: bool):
+    await install(insecure_user, "remote", url=f"http://127.0.0.1:{unruly.port}/shaped")
+    result = {"head": '{"content":[{"type":"text","text":"fine"}],"isError":', "item": said, "count": 1, "tail": "}"}
+    answer = await invoke(insecure_user, "remote.echo", **result)
+    assert (answer.body["is_error"], words(answer)) == (is_error, "fine")
+
+
 LARGE = "9" * 40
 """An integer of more than 64 bits, which the gateway can't write."""
 
