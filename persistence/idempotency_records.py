@@ -26,10 +26,17 @@ class IdempotencyRow:
     conversation_id: int | None = None
 
 
+_NOTED = "(noted_at = at OR conversation_id IS NOT NULL OR status NOT IN (200, 201))"
+"""Whether an answer is redacted when what it shows is destroyed; see the migrations `unnoted_answers`."""
+
+
 def of_key(credential_id: str, key_hash: bytes, since: int) -> Query[IdempotencyRow]:
-    """Read the record of a key, if it is not older than `since`, in ms since the epoch."""
+    """Read the record of a key, if it is not older than `since`, in ms since the epoch.
+
+    An answer that an older node kept, without notes of what it shows, counts as redacted.
+    """
     return Query(
-        "SELECT fingerprint, status, answer, message_id FROM kept_answers"
+        f"SELECT fingerprint, status, CASE WHEN {_NOTED} THEN answer END, message_id FROM kept_answers"
         " WHERE credential_id = ? AND key_hash = ? AND at >= ?",
         (credential_id, key_hash, since),
         lambda row: IdempotencyRow(*row),
@@ -38,11 +45,11 @@ def of_key(credential_id: str, key_hash: bytes, since: int) -> Query[Idempotency
 
 _PUT = (
     "INSERT INTO kept_answers"
-    " (credential_id, key_hash, user_id, fingerprint, at, status, answer, message_id, conversation_id)"
-    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+    " (credential_id, key_hash, user_id, fingerprint, at, status, answer, message_id, conversation_id, noted_at)"
+    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?5)"
     " ON CONFLICT (credential_id, key_hash) DO UPDATE SET user_id = excluded.user_id,"
     " fingerprint = excluded.fingerprint, at = excluded.at, status = excluded.status, answer = excluded.answer,"
-    " message_id = excluded.message_id, conversation_id = excluded.conversation_id"
+    " message_id = excluded.message_id, conversation_id = excluded.conversation_id, noted_at = excluded.noted_at"
     " WHERE kept_answers.at < ?10 OR (kept_answers.status IS NULL"
 )
 

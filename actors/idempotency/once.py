@@ -44,8 +44,7 @@ class Execution:
     """The functions that run a command and write its answers.
 
     `run` gets the receipt and, if an earlier execution stored a chat's message without a reply, that message's id.
-    `prepare` looks up the names that answers show. `redacted` writes the answer in place of one that quoted a censored
-    memory.
+    `prepare` looks up the names that answers show. `redacted` writes the answer in place of one that is redacted.
     """
 
     run: Callable[[Receipt, str | None], Awaitable[Quoting]]

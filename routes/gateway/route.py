@@ -1,7 +1,7 @@
 """Gateway routes as data, from which their handlers, checks and OpenAPI operations derive."""
 
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Literal
 
@@ -156,7 +156,7 @@ class Route:
     described_body: Schema | None = None
     headers: tuple[str, ...] = ()
     parameters: tuple[Schema, ...] = ()
-    redacted: Any = None
+    redacted: Any = field(default_factory=dict[str, Any])
     mock: bool = False
     door: Door | None = None
     parse: Callable[[Received], Any] | None = None

@@ -138,7 +138,6 @@ ROUTES = (
         errors=(409,),
         mutates=True,
         example={"url": "https://example.com/webhooks", "events": ["quota.*", "webhook.test"]},
-        redacted={},
     ),
     Route(
         "GET",

@@ -63,7 +63,7 @@ class Received(Struct, frozen=True):
 class Writing(Generic[A]):
     """The functions by which a front door writes the answers of a command with an Idempotency-Key.
 
-    `redacted` writes the replacement for an answer that quoted a memory censored since.
+    `redacted` writes the answer in place of one that is redacted.
     """
 
     answer: Callable[[A], Rendered]

@@ -3,16 +3,21 @@
 import asyncio
 import hashlib
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import aiosqlite
 import asyncpg
 import pytest
 
+from persistence.dialect import POSTGRES, SQLITE
+from persistence.postgres import migrate as postgres
 from persistence.postgres.migrate import migrate
 from persistence.postgres.store import PostgresStore
+from persistence.sqlite import migrate as sqlite
 from persistence.sqlite.store import SqliteStore
-from persistence.store import Store
+from persistence.store import Store, Write
 from tests.support.postgres import shared
 
 ON_POSTGRES = os.environ.get("STORE") == "postgres"
@@ -45,3 +50,27 @@ async def opened(path: Path, *, before_commit: Callable[[], None] | None = None)
     if ON_POSTGRES:
         return await PostgresStore.open(await database_for(path), before_commit=before_commit)
     return await SqliteStore.open(path, before_commit=before_commit)
+
+
+async def upgraded(path: Path, before: str, *stored: Write) -> Store:
+    """Open the store of a new path whose schema and rows are of the version before a migration."""
+    folder = path.parent / f"before {before}"
+    folder.mkdir()
+    for file in sorted((postgres if ON_POSTGRES else sqlite).MIGRATIONS.glob("*.sql")):
+        if before in file.name:
+            break
+        shutil.copy(file, folder)
+    if not ON_POSTGRES:
+        async with aiosqlite.connect(path, isolation_level=None) as database:
+            await sqlite.migrate(database, folder)
+            for write in stored:
+                await database.execute(SQLITE.text(write.sql), write.params)
+        return await SqliteStore.open(path)
+    url = await (await shared()).database(f"old_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}")
+    connection = await asyncpg.connect(url)
+    await migrate(connection, folder)
+    for write in stored:
+        statement = POSTGRES.statement(write.sql)
+        await connection.execute(statement.sql, *statement.ordered(write.params))
+    await connection.close()
+    return await PostgresStore.open(url)

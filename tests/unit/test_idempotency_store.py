@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import cast
 
 import orjson
 import pytest
@@ -17,7 +19,7 @@ from actors.sealing import Sealer
 from persistence import agents, audit, users
 from persistence.agents import AgentRow
 from persistence.idempotency_records import IdempotencyRow, keep
-from persistence.store import Store, StoreUnavailable, Unit
+from persistence.store import Store, StoreUnavailable, Unit, Write
 from persistence.users import UserRow
 from routes.bus.bus import CommandBus
 from routes.bus.request import BusRequest
@@ -28,6 +30,7 @@ from routes.http.exchange import Exchange
 from routes.http.internal_auth import InternalAuth
 from routes.http.metrics import RequestMetrics
 from tests.support.disk import Disk, rows, value
+from tests.support.stores import upgraded
 
 NOW = 10 * KEPT_MS
 USER = UserRow("usr_1", "ada", None, None, "hash", "free", None, 0)
@@ -41,15 +44,19 @@ class Node:
         self.store = store
         self.idempotency = Idempotency(store, Sealer(bytes(32)), lambda: now)
 
-    def key(self, sent: bytes = b"a" * 32) -> IdempotencyKey:
-        return self.idempotency.key("ses_1", "usr_1", "the-key", sent)
+    def key(self, sent: bytes = b"a" * 32, name: str = "the-key") -> IdempotencyKey:
+        return self.idempotency.key("ses_1", "usr_1", name, sent)
 
-    async def once(self, change: Callable[[Receipt], Awaitable[None]], sent: bytes = b"a" * 32) -> Done:
+    async def once(
+        self, change: Callable[[Receipt], Awaitable[None]], sent: bytes = b"a" * 32, name: str = "the-key"
+    ) -> Done:
         async def run(receipt: Receipt, resumes: str | None) -> Answer:
             await change(receipt)
             return Answer()
 
-        return await self.idempotency.once(self.key(sent), None, Execution(run, nothing, answered, failed, redacted))
+        return await self.idempotency.once(
+            self.key(sent, name), None, Execution(run, nothing, answered, failed, redacted)
+        )
 
     async def store_change(self, receipt: Receipt, name: str) -> None:
         """Store a change that only the key can refuse."""
@@ -139,11 +146,77 @@ async def test_an_answer_that_an_earlier_version_kept_is_found(store: Store):
     row = IdempotencyRow(key.fingerprint, 200, key.sealer.seal(b"[]", f"answer ses_1 {key.digest.hex()}"), None)
     await store.commit(Unit((keep("ses_1", key.digest, "usr_1", NOW, NOW - KEPT_MS, row),)))
 
-    async def change(receipt: Receipt) -> None:
-        raise AssertionError("it was carried out before")
-
-    done = await Node(store).once(change)
+    done = await Node(store).once(not_again)
     assert (done.rendered.body, done.replayed) == (b"[]", True)
+
+
+KEEP_BEFORE = (
+    "INSERT INTO kept_answers"
+    " (credential_id, key_hash, user_id, fingerprint, at, status, answer, message_id, conversation_id)"
+    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+    " ON CONFLICT (credential_id, key_hash) DO UPDATE SET user_id = excluded.user_id,"
+    " fingerprint = excluded.fingerprint, at = excluded.at, status = excluded.status, answer = excluded.answer,"
+    " message_id = excluded.message_id, conversation_id = excluded.conversation_id"
+)
+"""Keeps an answer as versions did that noted nothing of what it shows."""
+
+
+def kept_before(key: IdempotencyKey, status: int = 200, conversation: int | None = None) -> Write:
+    answer = key.sealer.seal(FAILED if status >= 400 else b"[]", f"answer ses_1 {key.digest.hex()}")
+    params = ("ses_1", key.digest, "usr_1", key.stored_fingerprint, NOW, status, answer, None, conversation)
+    return Write(KEEP_BEFORE, params)
+
+
+FAILED = orjson.dumps({"status": {"internal_code": 3002}})
+KEPT_BEFORE = {
+    "a creation": (200, None, b"redacted"),
+    "a creation by a route": (201, None, b"redacted"),
+    "an acceptance": (202, None, b"[]"),
+    "a refusal": (409, None, FAILED),
+    "a private chat": (200, 7, b"[]"),
+}
+"""Answers by what they show: status, conversation, and the body of a repeat."""
+
+
+async def not_again(receipt: Receipt) -> None:
+    raise AssertionError("it was carried out before")
+
+
+async def test_answers_that_older_versions_kept_without_notes_are_redacted_by_the_upgrade(tmp_path: Path):
+    made = Idempotency(cast(Store, None), Sealer(bytes(32)), lambda: NOW)
+    keys = {name: made.key("ses_1", "usr_1", name, b"a" * 32) for name in KEPT_BEFORE}
+    stored = [kept_before(keys[name], status, number) for name, (status, number, _) in KEPT_BEFORE.items()]
+    store = await upgraded(tmp_path / "old.db", "unnoted_answers", *stored)
+    try:
+        await require_repeats(store)
+        left = await rows(store, "SELECT key_hash FROM kept_answers WHERE answer IS NOT NULL")
+        whole = {keys[name].digest for name, (*_, body) in KEPT_BEFORE.items() if body != b"redacted"}
+        assert {bytes(digest) for (digest,) in left} == whole
+        assert await value(store, "SELECT due FROM erasure") == 1
+    finally:
+        await store.close()
+
+
+async def test_answers_that_an_older_node_keeps_meanwhile_count_as_redacted(store: Store):
+    node = Node(store)
+    for name, (status, conversation, _) in KEPT_BEFORE.items():
+        await store.commit(Unit((kept_before(node.key(name=name), status, conversation),)))
+    await require_repeats(store)
+
+
+async def test_an_older_node_s_answer_is_not_noted_because_an_earlier_one_of_its_key_was(store: Store):
+    earlier = Node(store, NOW - KEPT_MS - 1)
+    await earlier.once(lambda receipt: earlier.store_change(receipt, "earlier"))
+    await store.commit(Unit((kept_before(earlier.key()),)))
+    assert (await Node(store).once(not_again)).rendered.body == b"redacted"
+
+
+async def require_repeats(store: Store) -> None:
+    """Require that no repeat of the keys of `KEPT_BEFORE` is carried out, and that each has its status and body."""
+    for name, (status, _, body) in KEPT_BEFORE.items():
+        done = await Node(store).once(not_again, name=name)
+        assert done.rendered == Rendered(200 if body == b"redacted" else status, body), name
+        assert done.replayed
 
 
 async def test_another_request_with_the_key_is_refused_however_close_it_comes(store: Store):

@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from actors.idempotency.once import fingerprint_of
+from persistence.store import Unit, Write
 from tests.gateways.gate import Gate
 from tests.support.gateway import BUS, Client, GatewayProcess, running
 from tests.support.idempotent import REPLAYED, Scene, keyed, once
 from tests.support.operator import on_plan
 from tests.support.stored import read
+from tests.support.stores import opened
 from tests.support.wire import events_of
 
 
@@ -31,6 +33,27 @@ async def test_a_repeat_counts_and_is_answered_after_a_restart(tmp_path: Path):
         second = await once(user, "key", "AP_Create", vx={"name": "scout", "description": "d"})
         assert (second.body, second.headers[REPLAYED]) == (first.body, "true")
         assert (await user.command("US_Read")).profile[0]["quota"]["used"] == 3
+
+
+async def test_repeats_of_what_an_older_version_kept_without_notes_are_redacted_and_change_nothing(tmp_path: Path):
+    data, agent = tmp_path / "data", {"name": "scout", "description": "d"}
+    async with running(data, PARLEY_DEFAULT_PLAN="enterprise") as gateway, gateway.client() as nobody:
+        user = await nobody.register("lovelace")
+        (await once(user, "key", "AP_Create", vx=agent)).ok()
+        refused = (await once(user, "other", "AP_Create", vx=agent)).refused(3001, 409)
+        await user.request("POST", "/api/api-keys", json={"name": "job"}, headers=keyed("api-key"))
+    store = await opened(data / "parley.db")
+    await store.commit(Unit((Write("UPDATE kept_answers SET noted_at = NULL", ()),)))
+    await store.close()
+    async with running(data, PARLEY_DEFAULT_PLAN="enterprise") as gateway, gateway.client() as nobody:
+        user = Client(nobody.http, nobody.base, user.token, "lovelace")
+        again = (await once(user, "key", "AP_Create", vx=agent)).ok()
+        assert (again.profile, again.content, again.headers[REPLAYED]) == ([], [], "true")
+        repeat = await once(user, "other", "AP_Create", vx=agent)
+        assert (repeat.body, repeat.headers[REPLAYED]) == (refused.body, "true")
+        key = await user.request("POST", "/api/api-keys", json={"name": "job"}, headers=keyed("api-key"))
+        assert (key.http, key.body, key.headers[REPLAYED]) == (200, {}, "true")
+        assert len((await user.request("GET", "/api/api-keys")).body["api_keys"]) == 1
 
 
 async def test_who_went_away_and_comes_again_gets_the_answer_of_the_first(

@@ -137,11 +137,11 @@ async def test_a_stored_api_key_works(nobody: Client):
     ] == "amelia"
 
 
-async def test_a_kept_answer_is_replayed(nobody: Client):
+async def test_a_command_with_a_kept_answer_is_not_carried_out_again_and_its_answer_is_redacted(nobody: Client):
     amelia, once = stored_session(nobody, "amelia"), KNOWN["once"]
     before = await history(amelia, "astra")
     answer = await amelia.request("POST", BUS, json=once["body"], headers={"Idempotency-Key": once["key"]})
-    assert answer.ok().body == once["answer"]
+    assert (answer.ok().profile, answer.content) == ([], [])  # nothing noted then what it shows
     assert answer.headers["Idempotency-Replayed"] == "true"
     assert await history(amelia, "astra") == before
 
