@@ -17,6 +17,7 @@ from persistence.dialect import SQLITE
 from persistence.sqlite.beside import beside
 from persistence.sqlite.connection_thread import on_thread_of
 from persistence.sqlite.migrate import is_another_programs, migrate
+from persistence.sqlite.own_files import OwnFiles
 from persistence.sqlite.unusable import ANOTHER, unusable_database, unusable_file
 from persistence.sqlite.unused_space import UnusedSpace
 from persistence.sqlite.writer import Writer
@@ -102,7 +103,8 @@ class SqliteStore:
             if isinstance(error, sqlite3.Error):
                 raise StoreError(unusable_database(path, error)) from error
             raise
-        return cls(path, lock, Writer(connections[0], before_commit), connections)
+        own_files = OwnFiles(beside(path, ending) for ending in ("", "-wal", ".lock"))
+        return cls(path, lock, Writer(connections[0], own_files, before_commit), connections)
 
     @property
     def description(self) -> str:
@@ -155,9 +157,9 @@ class SqliteStore:
         )
 
     @property
-    def trouble(self) -> None:
-        """Nothing that lasts: each change finds out by itself; see `Store.trouble`."""
-        return None
+    def trouble(self) -> str | None:
+        """Why no change is stored any more, or None; of what may pass each change finds out by itself."""
+        return self._writer.over
 
     async def writable(self) -> bool:
         """Commit a row for this purpose, and return whether that succeeded."""

@@ -35,13 +35,27 @@ from persistence.batches import (
 from persistence.dialect import SQLITE, many_in_sqlite
 from persistence.histogram import SIZES, Histogram
 from persistence.sqlite.connection_thread import on_thread_of
-from persistence.store import FOREIGN_KEY, ROWS, Fenced, Params, Settled, StoreUnavailable, Unit, Write, not_null
+from persistence.sqlite.own_files import OwnFiles
+from persistence.store import (
+    FOREIGN_KEY,
+    ROWS,
+    Fenced,
+    InDoubt,
+    Params,
+    Settled,
+    StoreUnavailable,
+    Unit,
+    Write,
+    not_null,
+)
 
 MAX_ROWS = 128
 """The most rows that one statement stores; SQLite prepares, and keeps, one for each number of rows."""
 
 EARLY = 24
 """Number of waiting units that starts a batch within a loop step, so that the disk works while the step goes on."""
+
+FILES_LOST = "a file of the database was deleted, moved or replaced"
 
 log = logging.getLogger("parley.writer")
 
@@ -60,10 +74,16 @@ class Writer:
 
     `before_commit` runs in the writer's thread just before each COMMIT; an exception from it fails the batch. Tests of
     failures inject their faults there.
+
+    Attributes:
+        over: why this gateway may store no more, or None.
     """
 
-    def __init__(self, connection: aiosqlite.Connection, before_commit: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self, connection: aiosqlite.Connection, own_files: OwnFiles, before_commit: Callable[[], None] | None = None
+    ) -> None:
         self._connection = connection
+        self._own_files = own_files
         self._before_commit = before_commit
         self._queue: deque[Waiting] = deque()
         self._fenced: set[int] = set()
@@ -72,6 +92,7 @@ class Writer:
         self._closing = False
         self._idle = asyncio.Event()
         self._idle.set()
+        self.over: str | None = None
         self.batches = 0
         self.units = 0
         self.commit_s = Histogram()
@@ -89,8 +110,8 @@ class Writer:
 
     def submit(self, unit: Unit, settled: Settled) -> None:
         """Queue a unit; `settled` is called on the event loop when its batch has ended."""
-        if self._closing:
-            settled(StoreUnavailable("the store is closed"))
+        if self._closing or self.over is not None:
+            settled(StoreUnavailable(self.over or "the store is closed"))
             return
         self._queue.append((unit, settled, monotonic()))
         if not self._at_work:
@@ -137,6 +158,9 @@ class Writer:
     def _ended(self, batch: list[Waiting], began: float, future: "asyncio.Future[list[Outcome]]") -> None:
         """Answer the callers of a batch, after starting the next one."""
         outcomes = future.result()
+        lost = self._own_files.lost()  # after the commit: one that was answered is in the files that a restart finds
+        if lost is not None:
+            batch, outcomes = self._end(lost, batch, outcomes)
         self.batches += 1
         self.units += len(batch)
         self.commit_s.observe(monotonic() - began)
@@ -147,6 +171,18 @@ class Writer:
         answer([settled for _, settled, _ in batch], outcomes)
         if not self._at_work and not self._queue:
             self._idle.set()
+
+    def _end(self, lost: str, batch: list[Waiting], outcomes: list[Outcome]) -> tuple[list[Waiting], list[Outcome]]:
+        """Refuse everything from now on; return all who wait, and what they are told."""
+        log.critical(
+            "%s is not the file that this gateway has opened: it was deleted, moved or replaced. This gateway stores"
+            ' nothing any more: docs/operations.md, "Data", tells how to save what it has, and how to go on',
+            lost,
+        )
+        self.over = FILES_LOST
+        later, self._queue = list(self._queue), deque[Waiting]()
+        in_doubt = [InDoubt(FILES_LOST) if outcome is None else outcome for outcome in outcomes]
+        return batch + later, in_doubt + [StoreUnavailable(FILES_LOST)] * len(later)
 
     # The methods below run in the connection's thread.
 
