@@ -40,6 +40,9 @@ READERS = 2
 CHECK = "UPDATE health SET checks = checks + 1"
 """A harmless change, to test whether a commit succeeds."""
 
+CHECKED: Query[Params] = Query("SELECT checks, (SELECT count(*) FROM sqlite_schema) FROM health", (), tuple)
+"""Reads the change, which is in the log, and the schema, which is in the file unless a start has just made it."""
+
 FORGET_DELETED_TERMS = Write(
     "INSERT INTO memory_terms (memory_terms) SELECT 'optimize'"
     " WHERE EXISTS (SELECT 1 FROM memory_terms_data WHERE id > 10)",
@@ -162,9 +165,10 @@ class SqliteStore:
         return self._writer.over
 
     async def writable(self) -> bool:
-        """Commit a row for this purpose, and return whether that succeeded."""
+        """Commit a row for this purpose, and return whether that succeeded and a reader finds it."""
         try:
             await self.commit(Unit((Write(CHECK, ()),)))
+            await self.fetch(CHECKED)  # the writer may have all that it needs in memory
         except StoreUnavailable:
             return False
         return True

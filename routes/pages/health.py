@@ -63,4 +63,4 @@ async def _fault(store: Store) -> str | None:
         writable = await asyncio.wait_for(store.writable(), ANSWER_S)
     except TimeoutError:
         return store.trouble or f"no change could be stored within {ANSWER_S:g} s"
-    return None if writable else store.trouble or "changes can't be stored; the gateway's log says why"
+    return None if writable else store.trouble or "the database can't be written or read; the gateway's log says why"

@@ -1,6 +1,7 @@
 """The database: its settings, its migrations, and its use by one process only."""
 
 import asyncio
+import os
 import shutil
 import sqlite3
 import sys
@@ -88,6 +89,22 @@ async def test_what_was_stored_is_there_when_it_is_opened_again(tmp_path: Path):
         store = await SqliteStore.open(tmp_path / "test.db")
         assert await store.writable()
         assert await value(store, "SELECT checks FROM health") == 2 * starts  # a start checks it, too
+        await store.close()
+
+
+@pytest.mark.parametrize("left", [0, 4_096, 8_192])
+async def test_a_file_that_can_not_be_read_is_noticed_by_a_check_although_it_can_be_written(
+    tmp_path: Path, left: int, caplog: pytest.LogCaptureFixture
+):
+    await (await SqliteStore.open(tmp_path / "test.db")).close()  # folds the log into the file
+    store = await SqliteStore.open(tmp_path / "test.db")
+    try:
+        assert await store.writable()
+        os.truncate(tmp_path / "test.db", left)
+        await store.commit(Unit((Write("UPDATE health SET checks = checks + 1", ()),)))
+        assert not await store.writable()
+        assert "a read failed: " in caplog.text
+    finally:
         await store.close()
 
 
