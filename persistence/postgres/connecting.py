@@ -124,6 +124,12 @@ def reason(error: BaseException | None) -> str:
     return message.partition(":")[0] if (error.sqlstate or "").startswith(_DATA_EXCEPTION) else message
 
 
+def told(error: BaseException | None) -> str | None:
+    """Tell everyone why a database can't be used, without names and addresses; None if that needs them."""
+    remedy = _REMEDIES.get(getattr(error, "sqlstate", None) or "")
+    return None if remedy is None else remedy.partition(":")[0]
+
+
 async def check(connection: asyncpg.Connection, url: str) -> None:
     """Refuse a server that is too old, can't be written, or may lose commits.
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import asyncpg
 
 from persistence.postgres.batch_functions import BatchFunctions
-from persistence.postgres.connecting import connect, described
+from persistence.postgres.connecting import connect, described, reason, told
 from persistence.store import StoreLocked
 
 LOCK = 8
@@ -23,13 +23,19 @@ START_S = 5.0
 IN_CLUSTER = {"idle_in_transaction_session_timeout": "1s"}
 """Settings of a node's session: one that hangs within a transaction keeps the locks of all for a second at most."""
 
+SILENT = "it does not answer"
+
 _LAST_BATCH = "SELECT batch, live FROM fences WHERE node = $1 FOR UPDATE"
 
 log = logging.getLogger("parley.writer")
 
 
 class Unreachable(Exception):
-    """The database can't be reached now."""
+    """The database can't be reached now; the message gives the reason, and `told` in words for everyone, or None."""
+
+    def __init__(self, reason: str, told: str | None = None) -> None:
+        super().__init__(reason)
+        self.told = told
 
 
 class FencedForEver(Exception):
@@ -89,7 +95,7 @@ class WriterSession:
         try:
             connection = await self._connect()
         except Exception as error:  # whatever it is, the next try may succeed
-            raise Unreachable(str(error)) from error
+            raise _unreachable(error) from error
         try:
             await self._end_lost_session(connection)
             # waits for a transaction that still runs on the lost connection
@@ -101,7 +107,7 @@ class WriterSession:
             connection.terminate()
             if isinstance(error, FencedForEver):
                 raise
-            raise Unreachable(str(error)) from error  # also if a session has the lock that the server can't end yet
+            raise _unreachable(error) from error  # also if a session has the lock that the server can't end yet
         except BaseException:  # the try has taken too long
             connection.terminate()
             raise
@@ -143,6 +149,10 @@ class WriterSession:
             self._pid,
             self._name,
         )
+
+
+def _unreachable(error: Exception) -> Unreachable:
+    return Unreachable(reason(error) or SILENT, told(error))  # a time-out has no text
 
 
 def writer_name(node: str) -> str:

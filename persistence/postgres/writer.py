@@ -16,7 +16,7 @@ from typing import NamedTuple
 from persistence.batches import MAX_BATCH, Outcome, answer
 from persistence.histogram import SIZES, Histogram
 from persistence.postgres.constraints import Constraints
-from persistence.postgres.session import RETRY_S, FencedForEver, Unreachable, WriterSession
+from persistence.postgres.session import RETRY_S, SILENT, FencedForEver, Unreachable, WriterSession
 from persistence.postgres.transaction import BatchFailed, ConnectionLost, TakenOver, Transaction
 from persistence.postgres.watching import Watch
 from persistence.store import InDoubt, Settled, StoreUnavailable, Unit
@@ -86,6 +86,8 @@ class Writer:
         self._over: str | None = None
         self._outage: asyncio.TimerHandle | None = None  # when the patience with it ends
         self._away = False
+        self._reasons: set[str] = set()  # of the outage, each logged once
+        self._told: str | None = None
         self._closing = False
         self._woken: asyncio.Future[None] | None = None
         self._loop = asyncio.get_running_loop()
@@ -109,7 +111,8 @@ class Writer:
     @property
     def trouble(self) -> str | None:
         """Why units are refused now, or None."""
-        return self._over or (UNREACHABLE if self._away else None)
+        away = f"{UNREACHABLE}: {self._told}" if self._told else UNREACHABLE
+        return self._over or (away if self._away else None)
 
     async def start(self) -> None:
         """Take the database and begin to work.
@@ -170,7 +173,15 @@ class Writer:
     def _end_outage(self) -> None:
         if self._outage is not None:
             self._outage.cancel()
-        self._outage, self._away = None, False
+        self._outage, self._away, self._told = None, False, None
+        self._reasons.clear()
+
+    def _note(self, error: Unreachable) -> None:
+        """Keep why a try failed, and log it once in an outage, however the reasons alternate."""
+        self._told, reason = error.told, str(error)
+        if reason not in self._reasons:
+            self._reasons.add(reason)
+            log.error("%s: %s", UNREACHABLE, reason)
 
     async def _run(self) -> None:
         while not (self._closing and not self._queue):
@@ -203,7 +214,10 @@ class Writer:
         try:
             async with asyncio.timeout(TRY_S):
                 await self._reconnect()
-        except (Unreachable, TimeoutError):
+        except Unreachable:
+            await asyncio.sleep(RETRY_S)
+        except TimeoutError:
+            self._note(Unreachable(SILENT))
             await asyncio.sleep(RETRY_S)
         except FencedForEver:
             pass  # it has been said; what waits is refused next
@@ -228,6 +242,9 @@ class Writer:
                 raise FencedForEver(LOST_COMMITS)
         except FencedForEver as over:
             self._end(str(over))
+            raise
+        except Unreachable as error:
+            self._note(error)
             raise
         self.certain.set()
         self._end_outage()

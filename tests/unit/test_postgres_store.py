@@ -27,7 +27,7 @@ from persistence.postgres import readers, session, watching, writer
 from persistence.postgres.batch_functions import SEEN
 from persistence.postgres.connecting import described
 from persistence.postgres.migrate import MIGRATIONS, migrate
-from persistence.postgres.store import PostgresStore
+from persistence.postgres.store import NOTHING, PostgresStore
 from persistence.store import (
     FOREIGN_KEY,
     ROWS,
@@ -339,6 +339,59 @@ async def test_a_unit_is_refused_when_the_database_stays_away(
         await store.commit(count(2, by=7))
     await store.commit(count(3, by=8))
     assert await counted(store) == {3}
+
+
+OUTAGES = [
+    (
+        'ALTER DATABASE "{name}" SET default_transaction_read_only = on',
+        'ALTER DATABASE "{name}" RESET default_transaction_read_only',
+        "it is read-only",
+        "cannot execute SELECT FOR UPDATE in a read-only transaction",
+    ),
+    (
+        'ALTER ROLE "{name}" NOLOGIN',
+        'ALTER ROLE "{name}" LOGIN',
+        "the server does not admit this user from here",
+        'role "{name}" is not permitted to log in',
+    ),
+    (
+        'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false',
+        'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true',
+        None,
+        'database "{name}" is not currently accepting connections',
+    ),
+]
+
+
+@pytest.mark.parametrize(("begin", "end", "note", "reason"), OUTAGES, ids=["read only", "no log-in", "closed"])
+async def test_the_reason_of_an_outage_is_told_and_logged_once_in_each(
+    own: Cluster,
+    url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    begin: str,
+    end: str,
+    note: str | None,
+    reason: str,
+):
+    monkeypatch.setattr(writer, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(writer, "LEAST_S", 0.5)
+    name = named(url)
+    await own.execute(f'CREATE ROLE "{name}" LOGIN; ALTER DATABASE "{name}" OWNER TO "{name}"')
+    store = await PostgresStore.open(own.url(name, user=name))
+    try:
+        for outages in (1, 2):
+            await own.execute(begin.format(name=name))
+            await own.kill_backends(name, "parley writer%")
+            async with asyncio.timeout(30):
+                while store.trouble != "the database can't be reached" + ("" if note is None else f": {note}"):
+                    await asyncio.sleep(0.02)
+            assert caplog.messages.count(f"the database can't be reached: {reason.format(name=name)}") == outages
+            await own.execute(end.format(name=name))
+            await takes_units(store)
+            await store.commit(NOTHING)
+    finally:
+        await store.close()
 
 
 async def test_the_connection_is_there_again_without_a_unit(own: Cluster, store: PostgresStore, url: str):
