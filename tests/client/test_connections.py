@@ -9,6 +9,7 @@ import pytest
 
 from parley_client import AsyncParley, InvalidSetting, NoConnection, Parley
 from tests.support.gateway import GatewayProcess
+from tests.support.other_server import answer, answering
 from tests.support.receiver import raw_server
 
 NOWHERE = "http://127.0.0.1:1"
@@ -97,3 +98,18 @@ async def test_a_client_whose_connections_are_all_in_use_says_so() -> None:
             await client.with_options(timeout=0.1).gateway.health()
         assert not error.value.may_be_done
         waiting.cancel()
+
+
+async def test_clients_that_share_their_connections_keep_address_and_credential_apart() -> None:
+    async with (
+        answering(answer(200, {})) as one,
+        answering(answer(200, {})) as two,
+        httpx2.AsyncClient(base_url="http://elsewhere.test/prefix") as http,
+    ):
+        first = AsyncParley(one.url, "plk_ONE", http=http)
+        second = AsyncParley(f"{two.url}/prefix", "plk_TWO", http=http)
+        for client in (first, second, first.with_options(tries=1)):
+            await client.request("GET", "/api/health")
+    assert (one.sent("Authorization"), two.sent("Authorization")) == (["Bearer plk_ONE"] * 2, ["Bearer plk_TWO"])
+    assert two.heads[0].startswith("GET /prefix/api/health HTTP/1.1\r\n")
+    assert (first.url, second.url) == (one.url, f"{two.url}/prefix")

@@ -125,9 +125,9 @@ def connections(make: Callable[[], Made]) -> Made:
         ) from None
 
 
-def proxy_of(url: httpx2.URL) -> str | None:
+def proxy_of(address: str) -> str | None:
     """Return the variable of the environment that names the proxy on the way to an address; None without one."""
-    proxies = getproxies()
+    url, proxies = httpx2.URL(address), getproxies()
     if proxy_bypass(url.host):
         return None
     return next((f"{kind.upper()}_PROXY" for kind in (url.scheme, "all") if kind in proxies), None)

@@ -23,10 +23,17 @@ _FULL = (
 
 
 class AsyncTransport:
-    """Sends calls to one gateway, and repeats them as far as that is safe."""
+    """Sends calls to one gateway, and repeats them as far as that is safe.
 
-    def __init__(self, http: httpx2.AsyncClient, repeats: Repeats) -> None:
+    Args:
+        http: the httpx2 client to use, which may be used for other gateways, too.
+        address: the gateway's address.
+        repeats: how often a call is tried.
+    """
+
+    def __init__(self, http: httpx2.AsyncClient, address: str, repeats: Repeats) -> None:
         self.http = http
+        self.address = address
         self.repeats = repeats
         self.home: object = None
         """The process and event loop where the connections are used."""
@@ -80,7 +87,11 @@ class AsyncTransport:
             )
         try:
             return self.http.build_request(
-                call.method, call.path, json=call.body, headers=call.headers, timeout=_limits(call.timeout)
+                call.method,
+                self.address + call.path,
+                json=call.body,
+                headers=call.headers,
+                timeout=_limits(call.timeout),
             )
         except (TypeError, ValueError) as error:  # such as NaN, or half of a surrogate pair
             raise InvalidSetting(f"{self._place_of(call)}: what is given can't be sent: {error}") from None
@@ -147,9 +158,8 @@ class AsyncTransport:
         await async_sleep(wait)
 
     def _place_of(self, call: Call) -> str:
-        base = self.http.base_url
-        proxy = proxy_of(base) if self.http.trust_env else None
-        return f"{call.method} {str(base).rstrip('/')}{call.path}" + (f" through the proxy of {proxy}" if proxy else "")
+        proxy = proxy_of(self.address) if self.http.trust_env else None
+        return f"{call.method} {self.address}{call.path}" + (f" through the proxy of {proxy}" if proxy else "")
 
 
 class Passing(Exception):

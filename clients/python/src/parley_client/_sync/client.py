@@ -50,8 +50,9 @@ class Parley:
         max_wait: the longest Retry-After in seconds for which a call waits; beyond it the refusal is raised.
         internal_secret: the gateway's INTERNAL_SECRET; `admin` sends it in place of the key, and
             `users.create` with the name of an operator.
-        http: an httpx2 client to use, for proxies or certificates of one's own. It is closed with this client. Without
-            it, HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE and SSL_CERT_DIR hold.
+        http: an httpx2 client to use, for proxies or certificates of one's own; it may serve several clients, and is
+            closed with the first of them that is closed. Without it, HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY,
+            SSL_CERT_FILE and SSL_CERT_DIR hold.
 
     Raises:
         InvalidSetting: the address, the key, the internal secret, the timeout, the number of tries, or a proxy or
@@ -77,13 +78,12 @@ class Parley:
         address, self._key, self._internal_secret = url_of(url), key_of(key), secret_of(internal_secret)
         check_limits(timeout, tries)
         http = http or connections(lambda: httpx2.Client(verify=tls(address), headers=HEADERS))
-        http.base_url = address
         self._brand = brand
         self._bus = f"/demo/v1/{brand}/tps"
         self._timeout = timeout
         self._chat_timeout = max(timeout, CHAT_S)
         self._is_derived = False
-        self._transport = Transport(http, Repeats(tries, max_wait))
+        self._transport = Transport(http, address, Repeats(tries, max_wait))
         self.users: Users = Users(self)
         self.agents: Agents = Agents(self)
         self.domains: Domains = Domains(self)
@@ -108,7 +108,7 @@ class Parley:
     @property
     def url(self) -> str:
         """The gateway's address."""
-        return str(self._transport.http.base_url).rstrip("/")
+        return self._transport.address
 
     def close(self) -> None:
         """Close the connections; a client of `with_options` leaves them to the one that it was made from."""
