@@ -42,6 +42,18 @@ def test_a_forked_process_never_gets_the_answers_of_its_parent(gateway: GatewayP
         assert client.gateway.health().status == "ok"
 
 
+def test_a_forked_process_is_told_of_by_clients_that_were_made_before_the_first_call(gateway: GatewayProcess) -> None:
+    http = httpx2.Client()
+    with Parley(gateway.base, http=http) as client:
+        derived, sharing = client.with_options(timeout=5), Parley(gateway.base, http=http)
+        client.gateway.health()
+        for other in (derived, sharing):
+            child = multiprocessing.get_context("fork").Process(target=_use_in_child, args=(other,))
+            child.start()
+            child.join(60)
+            assert child.exitcode == 7
+
+
 def test_a_second_event_loop_is_told_of() -> None:
     client = AsyncParley(NOWHERE, tries=1)
     with pytest.raises(NoConnection):

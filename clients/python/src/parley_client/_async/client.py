@@ -141,7 +141,6 @@ class AsyncParley:
             internal_secret=self._internal_secret,
             http=self._transport.http,
         )
-        made._transport.home = self._transport.home
         made._key = self._key  # not PARLEY_API_KEY's, where there is none
         made._chat_timeout = self._chat_timeout if timeout is None else timeout
         made._is_derived = True

@@ -4,6 +4,7 @@
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import httpx2
 
@@ -17,6 +18,9 @@ CONNECT_S = 10.0
 
 _UNSENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
 """Failures before anything was sent."""
+
+_HOMES: WeakKeyDictionary[httpx2.Client, object] = WeakKeyDictionary()
+"""The process and event loop where the connections of an httpx2 client are used, whichever clients share it."""
 
 _FULL = (
     "all connections of the client are in use: make fewer calls at once, or give it an httpx2 client with more (http=)"
@@ -36,8 +40,6 @@ class Transport:
         self.http = http
         self.address = address
         self.repeats = repeats
-        self.home: object = None
-        """The process and event loop where the connections are used."""
 
     def send(self, call: Call) -> tuple[Any, Mapping[str, str]]:
         """Return the decoded body and the headers of the answer; None without a body.
@@ -80,8 +82,7 @@ class Transport:
 
     def _request(self, call: Call) -> httpx2.Request:
         here = home()
-        self.home = self.home or here
-        if self.home != here:
+        if _HOMES.setdefault(self.http, here) != here:
             raise RuntimeError(
                 "the client is used in another process or event loop than before, where its connections can't be: "
                 "make one there (with threads, Parley can be shared)"
