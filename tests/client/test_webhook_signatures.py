@@ -1,5 +1,7 @@
 """`parley_client.webhooks.verify` takes what the gateway signs, and nothing else."""
 
+import base64
+import hmac
 import time
 from typing import Any
 
@@ -72,3 +74,20 @@ def test_a_time_with_thousands_of_digits_is_a_bad_signature(time_sent: str) -> N
         verify(BODY, given, SECRET)
     with pytest.raises(BadSignature):
         verify(BODY, {"X-Service-Signature": f"t={time_sent},v1=00"}, SECRET)
+
+
+@pytest.mark.parametrize("secret", ["", "whsec_", "whsec_é", "secret"])
+def test_nothing_is_verified_with_a_secret_that_is_none(secret: str) -> None:
+    sent_at = str(int(time.time()))
+    standard = hmac.digest(b"", f"e-1.{sent_at}.".encode() + BODY, "sha256")
+    own = hmac.digest(secret.encode(), f"{sent_at}.".encode() + BODY, "sha256")
+    for forged in (
+        {
+            "webhook-id": "e-1",
+            "webhook-timestamp": sent_at,
+            "webhook-signature": f"v1,{base64.b64encode(standard).decode()}",
+        },
+        {"X-Service-Signature": f"t={sent_at},v1={own.hex()}"},
+    ):
+        with pytest.raises(BadSignature, match="the secret is no secret of an endpoint"):
+            verify(BODY, forged, secret)

@@ -7,7 +7,6 @@ parley_client.errors.BadSignature: the delivery has no signature
 """
 
 import base64
-import binascii
 import hmac
 import json
 import time
@@ -38,7 +37,7 @@ def verify(
         brand: the gateway's PARLEY_HEADER_BRAND, for deliveries without the headers of Standard Webhooks.
 
     Raises:
-        BadSignature: this secret did not sign this body at that time, or the signature is too old.
+        BadSignature: this secret did not sign this body at that time, the signature is too old, or the secret is none.
     """
     given = {name.lower(): value for name, value in headers.items()}
     if "webhook-signature" in given:
@@ -85,16 +84,29 @@ def _verified_standard(body: bytes, headers: Mapping[str, str], secret: str) -> 
 
 
 def _standard(body: bytes, event_id: str, sent_at: str, secret: str) -> bytes:
+    signed = hmac.digest(_key_of(secret), f"{event_id}.{sent_at}.".encode() + body, "sha256")
+    return b"v1," + base64.b64encode(signed)
+
+
+def _key_of(secret: str) -> bytes:
+    """Return the key that a secret encodes.
+
+    Raises:
+        BadSignature: it is no secret, or an empty one, with which everybody can sign.
+    """
     try:
         key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
-    except binascii.Error:
-        raise BadSignature("the secret is no secret of an endpoint: whsec_ and base64") from None
-    return b"v1," + base64.b64encode(hmac.digest(key, f"{event_id}.{sent_at}.".encode() + body, "sha256"))
+    except ValueError:  # also of a character beyond ASCII
+        key = b""
+    if not key:
+        raise BadSignature("the secret is no secret of an endpoint: whsec_ and base64")
+    return key
 
 
 def _verified_own(body: bytes, header: str, secret: str) -> tuple[bool, int]:
     parts = [part.partition("=") for part in header.split(",")]
     sent_at = next((value for name, _, value in parts if name == "t"), "")
+    _key_of(secret)
     made = _own(body, sent_at, secret)
     return _any(made, [value for name, _, value in parts if name == "v1"]), _seconds(sent_at)
 
