@@ -4,7 +4,7 @@ import asyncio
 import pickle
 import ssl
 import traceback
-from collections.abc import Callable
+from collections.abc import AsyncIterable, Callable
 from typing import Any
 
 import pytest
@@ -24,10 +24,18 @@ from parley_client import (
 from parley_client._settings import tls
 from parley_client.errors import refused
 from tests.support.gateway import CHECKOUT, GatewayProcess
+from tests.support.other_server import answering, events, page
 from tests.support.receiver import raw_server
 
 BROKEN = "whsec_\nbroken"
 """A header that can't be sent."""
+
+STREAMS: list[Callable[[AsyncParley], AsyncIterable[object]]] = [
+    lambda client: client.agents.stream_chat("Hello", agent="scout"),
+    lambda client: client.zones.stream(domain="observatory"),
+    lambda client: client.webhooks.stream(),
+    lambda client: client.stream_figures(),
+]
 
 
 @pytest.mark.parametrize(
@@ -183,15 +191,43 @@ async def test_a_stream_of_something_else_is_an_error_of_the_client(data: str) -
         writer.close()
 
     async with raw_server(answer) as port, AsyncParley(f"http://127.0.0.1:{port}", "plk_x", tries=1) as client:
-        for stream in (
-            client.agents.stream_chat("Hello", agent="scout"),
-            client.zones.stream(domain="observatory"),
-            client.webhooks.stream(),
-            client.stream_figures(),
-        ):
+        for stream_of in STREAMS:
             with pytest.raises(UnexpectedAnswer):
+                async for _ in stream_of(client):
+                    pass
+
+
+@pytest.mark.parametrize("begins", [False, True])
+async def test_a_stream_of_no_events_is_an_error_at_once(begins: bool) -> None:
+    head = (events("id: 1\n\n"),) if begins else ()
+    for stream_of in STREAMS:
+        async with answering(*head, page()) as other, AsyncParley(other.url, "plk_x") as client:
+            with pytest.raises(UnexpectedAnswer, match="no stream of events: is this a gateway's address"):
+                async for _ in stream_of(client):
+                    pass
+        assert len(other.heads) == 1 + begins
+
+
+async def test_a_stream_that_is_cut_again_and_again_before_an_event_is_tried_less_and_less_often() -> None:
+    class EnoughError(Exception):
+        pass
+
+    waits: list[float] = []
+
+    def lost(_: ParleyError, wait: float) -> None:
+        waits.append(wait)
+        if len(waits) == 4:
+            raise EnoughError
+
+    for text in (": still here\n\n", 'event: secret\nid: 1\ndata: {"secret": "whsec_x"}\n\n'):
+        waits.clear()
+        async with answering(events(text)) as other, AsyncParley(other.url, "plk_x") as client:
+            stream = client.webhooks.stream()
+            stream.on_loss = lost
+            with pytest.raises(EnoughError):
                 async for _ in stream:
                     pass
+        assert [wait >= 0.125 * 2**number for number, wait in enumerate(waits)] == [True] * 4
 
 
 def test_an_id_is_one_segment_of_a_path_or_nothing_is_sent(gateway: GatewayProcess) -> None:

@@ -17,7 +17,7 @@ from parley_client._async.gateway import AsyncGateway
 from parley_client._async.keys import AsyncKeys
 from parley_client._async.runs import AsyncRuns
 from parley_client._async.streams import AsyncChatStream, AsyncZoneStream
-from parley_client._async.transport import AsyncTransport
+from parley_client._async.transport import EVENT_STREAM, AsyncTransport
 from parley_client._async.users import AsyncUsers
 from parley_client._async.webhook_endpoints import AsyncWebhookEndpoints
 from parley_client._async.zones import AsyncZones
@@ -212,7 +212,7 @@ class AsyncParley:
             async for text in client.stream_chat({"content": "Hello!"}).text():
                 print(text, end="", flush=True)
         """
-        call = self._command("AP_Chat", body, idempotency_key, {"Accept": "text/event-stream"})
+        call = self._command("AP_Chat", body, idempotency_key, {"Accept": EVENT_STREAM})
         return AsyncChatStream(self._transport, call, self._run_events)
 
     def stream_zone(self, body: dict[str, Any], *, after: str | None = None) -> AsyncZoneStream:

@@ -1,5 +1,6 @@
 """The base of streams without end, which go on by themselves where a connection is lost."""
 
+import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 
@@ -12,6 +13,9 @@ from parley_client.errors import ParleyError
 
 SILENCE_S = 45.0
 """Seconds after which a stream with heartbeats counts as lost; the gateway sends one every 15."""
+
+STEADY_S = 5.0
+"""Seconds after which a connection is a sound one, also without an event; the pause after its end is short again."""
 
 RESUMABLE_ENDS = frozenset({"too slow", "gateway stops"})
 """Reasons of an end after which the stream goes on in another connection."""
@@ -59,10 +63,13 @@ class AsyncFollowed:
             await self._transport.pause(call, self._tries, trouble, repeats, self.on_loss, reached=may_be_done(trouble))
 
     async def _read(self, response: httpx2.Response) -> AsyncIterator[ServerSentEvent]:
-        reader = EventReader(self.position or "")
+        reader, began = EventReader(self.position or ""), time.monotonic()
         async for piece in response.aiter_bytes():
-            self._tries = 1
+            if time.monotonic() - began > STEADY_S:
+                self._tries = 1
             for event in reader.feed(piece):
+                if event.type == "message":  # others come with each connection
+                    self._tries = 1
                 self.position = event.id or None
                 yield event
             self.position = reader.last_id or self.position

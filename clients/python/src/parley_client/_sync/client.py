@@ -30,7 +30,7 @@ from parley_client._sync.gateway import Gateway
 from parley_client._sync.keys import Keys
 from parley_client._sync.runs import Runs
 from parley_client._sync.streams import ChatStream, ZoneStream
-from parley_client._sync.transport import Transport
+from parley_client._sync.transport import EVENT_STREAM, Transport
 from parley_client._sync.users import Users
 from parley_client._sync.webhook_endpoints import WebhookEndpoints
 from parley_client._sync.zones import Zones
@@ -213,7 +213,7 @@ class Parley:
             for text in client.stream_chat({"content": "Hello!"}).text():
                 print(text, end="", flush=True)
         """
-        call = self._command("AP_Chat", body, idempotency_key, {"Accept": "text/event-stream"})
+        call = self._command("AP_Chat", body, idempotency_key, {"Accept": EVENT_STREAM})
         return ChatStream(self._transport, call, self._run_events)
 
     def stream_zone(self, body: dict[str, Any], *, after: str | None = None) -> ZoneStream:

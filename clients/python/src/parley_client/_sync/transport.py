@@ -16,6 +16,8 @@ from parley_client.errors import InvalidSetting, NoConnection, ParleyError, Refu
 CONNECT_S = 10.0
 """Seconds that a connection may take."""
 
+EVENT_STREAM = "text/event-stream"
+
 _UNSENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
 """Failures before anything was sent."""
 
@@ -63,7 +65,7 @@ class Transport:
 
     @contextmanager
     def open(self, call: Call) -> Generator[httpx2.Response]:
-        """Begin an answer that is read piece by piece, in one try.
+        """Begin a stream of events, which is read piece by piece, in one try.
 
         Raises:
             httpx2.HTTPError, Passing: it has not begun; `pause` waits for the next try.
@@ -76,6 +78,10 @@ class Transport:
             if not response.is_success:
                 response.read()
                 self.answer(response)
+            if response.headers.get("Content-Type", "").partition(";")[0].strip().lower() != EVENT_STREAM:
+                raise UnexpectedAnswer(
+                    f"{response.url}: the answer is no stream of events: is this a gateway's address?"
+                )
             yield response
         finally:
             response.close()
