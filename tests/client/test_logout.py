@@ -9,6 +9,7 @@ from parley_client import AccessError, Parley
 from tests.support.client_world import PASSWORD
 from tests.support.command_line import CommandLine
 from tests.support.gateway import GatewayProcess
+from tests.support.other_server import answering, refusal
 
 
 @pytest.fixture
@@ -64,3 +65,18 @@ async def test_without_a_connection_the_session_is_kept(parley: CommandLine, tmp
     ran = await parley("logout", PARLEY_URL="http://127.0.0.1:9")
     assert (ran.status, ran.err.partition(":")[0]) == (3, "No connection")
     assert kept(tmp_path)["key"] == token
+
+
+async def test_a_session_that_another_gateway_does_not_know_is_kept(
+    parley: CommandLine, gateway: GatewayProcess, tmp_path: Path, unique: str
+) -> None:
+    assert (await parley("login", f"{unique}-user", "--register")).status == 0
+    token = kept(tmp_path)["key"]
+    async with answering(refusal(2001, 401)) as other:
+        for ran in (await parley("--url", other.url, "logout"), await parley("logout", PARLEY_URL=other.url)):
+            assert (ran.status, ran.out, ran.err[:5]) == (12, "", "2001:")
+            assert (
+                f"The session of the profile default is kept: it is of {gateway.base}, not of {other.url}." in ran.err
+            )
+    assert kept(tmp_path) == {"url": gateway.base, "key": token}
+    assert (await parley("logout", PARLEY_URL="")).err == "The profile default is logged off.\n"

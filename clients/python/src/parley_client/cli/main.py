@@ -26,6 +26,7 @@ NO_CONNECTION = 3
 OTHER_ERROR = 1
 WRONG_USAGE = 2
 NO_UTF_8 = "The text is not valid UTF-8."
+OTHER_GATEWAY = "The session of the profile {} is kept: it is of {}, not of {}. Log off without --url and PARLEY_URL."
 RUNNING = "Is the gateway running, and is this its address (--url or PARLEY_URL)?"
 
 
@@ -136,11 +137,15 @@ def logout(context: typer.Context, *, as_json: AsJson = False) -> None:
     kept = profiles.read(name)
     has_ended, said = False, "has no session, so there is nothing to end"
     if kept.key is not None:
+        parley = client_of_profile(context)
         try:
-            client_of_profile(context).users.log_off()
+            parley.users.log_off()
             has_ended, said = True, "is logged off"
         except Refused as error:
             if error.code != INVALID_CREDENTIAL:
+                raise
+            if kept.url not in (None, parley.url):  # another gateway knows nothing of it
+                error.add_note(OTHER_GATEWAY.format(name, kept.url, parley.url))
                 raise
             said = "is logged off; its session had ended already"
         profiles.write(name, profiles.Profile(kept.url))
