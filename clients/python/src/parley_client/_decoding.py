@@ -1,5 +1,6 @@
 """From JSON to records and back."""
 
+import json
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
@@ -19,6 +20,30 @@ def decode(kind: type[T], value: Any) -> T:
         UnexpectedAnswer: a member is missing, or of another type.
     """
     return cast("T", _decode(kind, value, kind.__name__))
+
+
+def member(kind: type[T], value: Any, name: str) -> T:
+    """Return a member of a JSON object, as `decode` does.
+
+    Raises:
+        UnexpectedAnswer: it is no object, or has no such member of this type.
+    """
+    members: dict[str, Any] = _checked(dict, value, "the answer")
+    if name not in members:
+        raise UnexpectedAnswer(f"the answer has no member {name}")
+    return cast("T", _decode(kind, members[name], name))
+
+
+def json_of(text: str | bytes) -> Any:
+    """Return the value of a JSON text.
+
+    Raises:
+        ValueError: it is none, or one that is nested too deeply.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def encode(value: Any) -> Any:

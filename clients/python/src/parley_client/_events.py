@@ -1,14 +1,29 @@
 """Server-sent events (WHATWG HTML, 9.2) from the bytes of an answer."""
 
-import json
 from typing import Any, NamedTuple
 
+from parley_client._decoding import json_of
 from parley_client.errors import UnexpectedAnswer
 
 
 class _Members(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         raise UnexpectedAnswer(f"an event of the stream has no {name}: is this a gateway's address?")
+
+
+def members_of(text: str | bytes) -> dict[str, Any]:
+    """Return the JSON object of an event; a member that it lacks is UnexpectedAnswer, too.
+
+    Raises:
+        UnexpectedAnswer: it is something else.
+    """
+    try:
+        value: Any = json_of(text)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise UnexpectedAnswer("an event of the stream is no JSON object: is this a gateway's address?")
+    return _Members(value)  # pyright: ignore[reportUnknownArgumentType]
 
 
 class ServerSentEvent(NamedTuple):
@@ -24,13 +39,7 @@ class ServerSentEvent(NamedTuple):
         Raises:
             UnexpectedAnswer: the data is something else.
         """
-        try:
-            value: Any = json.loads(self.data)
-        except ValueError:
-            value = None
-        if not isinstance(value, dict):
-            raise UnexpectedAnswer("an event of the stream is no JSON object: is this a gateway's address?")
-        return _Members(value)  # pyright: ignore[reportUnknownArgumentType]
+        return members_of(self.data)
 
 
 class EventReader:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from parley_client.errors import InvalidSetting, Refused, UnexpectedAnswer, refused
+from parley_client.errors import InvalidSetting, Refused, UnexpectedAnswer, is_status, refused
 
 FIRST_WAIT_S = 0.25
 LONGEST_WAIT_S = 8.0
@@ -15,6 +15,8 @@ LONGEST_WAIT_S = 8.0
 ENDLESS = sys.maxsize
 """Tries of a stream that goes on until the gateway ends it."""
 LONGEST_WAIT_OF_STREAMS_S = 30.0
+LONGEST_RETRY_AFTER_S = 7 * 86_400.0
+"""No gateway names a longer Retry-After, and no clock waits for any number of seconds."""
 
 NOT_CARRIED_OUT = frozenset({4000, 4001})
 """Codes of refusals before anything was done: a repeat needs no Idempotency-Key."""
@@ -73,7 +75,7 @@ class Repeats:
 
     def wait_after(self, tries: int, retry_after: float | None) -> float | None:
         """Return the seconds to wait after a number of tries, or None if there is no other."""
-        if tries >= self.tries or (retry_after or 0.0) > self.max_wait:
+        if tries >= self.tries or (retry_after or 0.0) > min(self.max_wait, LONGEST_RETRY_AFTER_S):
             return None
         grown = FIRST_WAIT_S * 2.0 ** min(tries - 1, 30)
         return max(min(self.longest, grown) * random.uniform(0.5, 1.0), retry_after or 0.0)
@@ -96,12 +98,12 @@ def may_repeat(error: Refused | UnexpectedAnswer, http: int, call: Call) -> bool
 def refusal(http: int, headers: Mapping[str, str], body: Any) -> Refused | UnexpectedAnswer:
     """Return the error of an answer without success."""
     status: Any = body.get("status") if isinstance(body, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-    if not isinstance(status, dict) or "internal_code" not in status or "http_code" not in status:
+    if not is_status(status):
         if http in OF_PROXIES:
             why = "limits requests" if http == 429 else "has no gateway"
             return UnexpectedAnswer(f"HTTP {http} came without a status of Parley's, as from a proxy that {why}")
         return UnexpectedAnswer(f"HTTP {http} came without a status of Parley's: is this a gateway's address?")
-    return refused(status, headers.get("X-Request-Id"), retry_after(headers))  # pyright: ignore[reportUnknownArgumentType]
+    return refused(status, headers.get("X-Request-Id"), retry_after(headers))
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -1,11 +1,11 @@
 """Answers of commands, and the events of streams."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
-from parley_client._decoding import decode
+from parley_client._decoding import decode, member
+from parley_client._events import members_of
 from parley_client.errors import UnexpectedAnswer
 from parley_client.records import Header, Membership, Message
 
@@ -71,8 +71,8 @@ def answer_of(body: Any, headers: Mapping[str, str]) -> Answer:
     """
     if not isinstance(body, dict) or not {"header", "profile", "content"} <= body.keys():  # pyright: ignore[reportUnknownMemberType]
         raise UnexpectedAnswer("the answer is no TPSResponse: is this a gateway's address?")
-    whole: dict[str, Any] = body  # pyright: ignore[reportUnknownVariableType]
-    return Answer(decode(Header, whole["header"]), tuple(whole["profile"]), tuple(whole["content"]), headers)
+    profile, content = (member(tuple[Any, ...], body, name) for name in ("profile", "content"))
+    return Answer(member(Header, body, "header"), profile, content, headers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,24 @@ class Page(Generic[T, R]):
     items: tuple[T, ...]
     record: R
     next: str | None
+
+
+def listed(kind: type[T], body: Any, name: str) -> tuple[T, ...]:
+    """Return the records that a gateway route lists under a name.
+
+    Raises:
+        UnexpectedAnswer: it lists none.
+    """
+    return tuple(decode(kind, record) for record in member(tuple[Any, ...], body, name))
+
+
+def page_of(kind: type[T], body: Any, name: str) -> Page[T, None]:
+    """Return a page of a gateway route.
+
+    Raises:
+        UnexpectedAnswer: it is none.
+    """
+    return Page(listed(kind, body, name), None, None if body.get("next") is None else member(str, body, "next"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,5 +162,9 @@ class SignedEvent:
 
     @property
     def event(self) -> dict[str, Any]:
-        """The body's JSON: id, type, created_at and data."""
-        return cast("dict[str, Any]", json.loads(self.body))
+        """The body's JSON: id, type, created_at and data.
+
+        Raises:
+            UnexpectedAnswer: it is no JSON object.
+        """
+        return members_of(self.body)

@@ -14,7 +14,7 @@ ParleyError
 """
 
 from functools import partial
-from typing import Any
+from typing import Any, TypeGuard
 
 
 class ParleyError(Exception):
@@ -103,8 +103,14 @@ _GROUPS: dict[int, type[Refused]] = {
 }
 
 
+def is_status(value: Any) -> TypeGuard[dict[str, Any]]:
+    """Whether a JSON value is a `status` object of the gateway."""
+    # an int, and no bool
+    return isinstance(value, dict) and all(type(value.get(code)) is int for code in ("internal_code", "http_code"))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+
+
 def refused(status: dict[str, Any], request_id: str | None = None, retry_after: float | None = None) -> Refused:
     """Return the error for a `status` object of the gateway."""
-    code = int(status["internal_code"])
+    code: int = status["internal_code"]
     kind = _GROUPS.get(code // 1000, Refused)
-    return kind(code, str(status.get("note", "")), int(status["http_code"]), request_id, retry_after)
+    return kind(code, str(status.get("note", "")), status["http_code"], request_id, retry_after)

@@ -7,7 +7,7 @@ from parley_client._async.figure_stream import AsyncFigureStream
 from parley_client._async.pages import AsyncPages
 from parley_client._async.requests import AsyncRoutes, query_of, segment_of
 from parley_client._decoding import decode, encode
-from parley_client.answers import Page
+from parley_client.answers import Page, page_of
 from parley_client.records import Account, OperatorsAgent, OperatorsAuditEntry, OwnUser, ResetAccount
 
 
@@ -44,7 +44,7 @@ class AsyncAdmin(AsyncRoutes):
         async def read(cursor: str | None) -> Page[Account, None]:
             query = query_of(prefix=prefix, role=role, state=state, limit=limit, cursor=cursor)
             page = await self._client.request("GET", f"/api/admin/users{query}")
-            return Page(tuple(decode(Account, user) for user in page["users"]), None, page["next"])
+            return page_of(Account, page, "users")
 
         return AsyncPages(read, cursor)
 
@@ -138,7 +138,7 @@ class AsyncAdmin(AsyncRoutes):
         async def read(cursor: str | None) -> Page[OperatorsAuditEntry, None]:
             query = query_of(since=encode(since), service=service, limit=limit, cursor=cursor)
             page = await self._client.request("GET", f"/api/admin/audit{query}")
-            return Page(tuple(decode(OperatorsAuditEntry, entry) for entry in page["entries"]), None, page["next"])
+            return page_of(OperatorsAuditEntry, page, "entries")
 
         return AsyncPages(read, cursor)
 

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 
 from parley_client._async.following import AsyncFollowed
+from parley_client._decoding import member
 from parley_client.answers import SignedEvent, StreamSecret
 
 
@@ -23,7 +24,8 @@ class AsyncEventStream(AsyncFollowed):
         async for event in self._follow():
             data = event.members()
             if event.type == "message":
-                yield SignedEvent(event.id, data["headers"], data["body"].encode())
-            elif event.type == "secret" and data["secret"] != self.secret:
-                self.secret = data["secret"]
-                yield StreamSecret(data["secret"], event.id)
+                headers, body = member(dict[str, str], data, "headers"), member(str, data, "body")
+                yield SignedEvent(event.id, headers, body.encode())
+            elif event.type == "secret" and (secret := member(str, data, "secret")) != self.secret:
+                self.secret = secret
+                yield StreamSecret(secret, event.id)

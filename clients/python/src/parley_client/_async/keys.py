@@ -5,6 +5,7 @@ from typing import Any
 
 from parley_client._async.requests import AsyncRoutes, segment_of
 from parley_client._decoding import decode
+from parley_client.answers import listed
 from parley_client.records import ApiKey, NewApiKey, SandboxKey
 
 
@@ -46,8 +47,7 @@ class AsyncKeys(AsyncRoutes):
         Example:
             await client.keys.list()
         """
-        listed = await self._client.request("GET", "/api/api-keys")
-        return tuple(decode(ApiKey, key) for key in listed["api_keys"])
+        return listed(ApiKey, await self._client.request("GET", "/api/api-keys"), "api_keys")
 
     async def revoke(self, key_id: str) -> None:
         """Revoke an API key at once; `key_id` is `key_...`.

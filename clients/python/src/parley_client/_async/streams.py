@@ -11,7 +11,7 @@ from parley_client._decoding import decode
 from parley_client._events import EventReader, ServerSentEvent
 from parley_client._repeating import Call
 from parley_client.answers import ChatDelta, ChatDone, ZoneMembership, ZoneMessage, answer_of
-from parley_client.errors import UnexpectedAnswer, refused
+from parley_client.errors import UnexpectedAnswer, is_status, refused
 from parley_client.records import Membership, Message
 
 CUT_OFF = 5003
@@ -79,6 +79,8 @@ class AsyncChatStream:
     def _made(self, event: ServerSentEvent, response: httpx2.Response) -> ChatDelta | ChatDone | None:
         data = event.members()
         if event.type == "error":
+            if not is_status(data):
+                raise UnexpectedAnswer("an error of the stream has no code: is this a gateway's address?")
             error = refused(data, response.headers.get("X-Request-Id"))
             may_go_on = event.id.isdigit()  # it is no last event
             if self.run is not None and not may_go_on:  # the chat, sent again, goes on with the message of its run
@@ -93,9 +95,9 @@ class AsyncChatStream:
             return None
         text = str(data["text"])
         if event.id:
-            self._place = int(event.id) - len(text)
+            self._place = _number_of(event) - len(text)
         made = self._new_of(text, event.id)
-        self._length = int(event.id) if event.id else len(self._said)
+        self._length = _number_of(event) if event.id else len(self._said)
         return made
 
     def _new_of(self, text: str, event_id: str) -> ChatDelta | None:
@@ -110,6 +112,16 @@ class AsyncChatStream:
         self._said += text
         self._place += len(text)
         return ChatDelta(text, event_id, anew) if text else None
+
+
+def _number_of(event: ServerSentEvent) -> int:
+    """Return the number of characters up to the end of a piece, which is its id."""
+    try:
+        return int(event.id)
+    except ValueError:
+        raise UnexpectedAnswer(
+            "a piece of the reply has an id that is no number: is this a gateway's address?"
+        ) from None
 
 
 class AsyncZoneStream(AsyncFollowed):

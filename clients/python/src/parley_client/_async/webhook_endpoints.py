@@ -7,8 +7,8 @@ from typing import Any, Literal
 from parley_client._async.event_stream import AsyncEventStream
 from parley_client._async.pages import AsyncPages
 from parley_client._async.requests import AsyncRoutes, query_of, segment_of
-from parley_client._decoding import decode, encode
-from parley_client.answers import Page
+from parley_client._decoding import decode, encode, member
+from parley_client.answers import Page, listed, page_of
 from parley_client.records import (
     ChangedWebhookEndpoint,
     NewWebhookEndpoint,
@@ -60,8 +60,7 @@ class AsyncWebhookEndpoints(AsyncRoutes):
         Example:
             await client.webhooks.list()
         """
-        listed = await self._client.request("GET", ENDPOINTS)
-        return tuple(decode(WebhookEndpoint, endpoint) for endpoint in listed["endpoints"])
+        return listed(WebhookEndpoint, await self._client.request("GET", ENDPOINTS), "endpoints")
 
     async def change(
         self,
@@ -137,7 +136,8 @@ class AsyncWebhookEndpoints(AsyncRoutes):
         """
         path = f"{ENDPOINTS}/{segment_of(endpoint_id)}/recover"
         body = {"since": encode(since)}
-        return int((await self._client.request("POST", path, body, idempotency_key=idempotency_key))["deliveries"])
+        made = await self._client.request("POST", path, body, idempotency_key=idempotency_key)
+        return member(int, made, "deliveries")
 
     def deliveries(
         self,
@@ -164,7 +164,7 @@ class AsyncWebhookEndpoints(AsyncRoutes):
         async def read(cursor: str | None) -> Page[WebhookDelivery, None]:
             query = query_of(endpoint_id=endpoint_id, event_type=event_type, state=state, limit=limit, cursor=cursor)
             page = await self._client.request("GET", f"/api/webhooks/deliveries{query}")
-            return Page(tuple(decode(WebhookDelivery, made) for made in page["deliveries"]), None, page["next"])
+            return page_of(WebhookDelivery, page, "deliveries")
 
         return AsyncPages(read, cursor)
 

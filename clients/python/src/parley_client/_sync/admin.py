@@ -8,7 +8,7 @@ from parley_client._decoding import decode, encode
 from parley_client._sync.figure_stream import FigureStream
 from parley_client._sync.pages import Pages
 from parley_client._sync.requests import Routes, query_of, segment_of
-from parley_client.answers import Page
+from parley_client.answers import Page, page_of
 from parley_client.records import Account, OperatorsAgent, OperatorsAuditEntry, OwnUser, ResetAccount
 
 
@@ -45,7 +45,7 @@ class Admin(Routes):
         def read(cursor: str | None) -> Page[Account, None]:
             query = query_of(prefix=prefix, role=role, state=state, limit=limit, cursor=cursor)
             page = self._client.request("GET", f"/api/admin/users{query}")
-            return Page(tuple(decode(Account, user) for user in page["users"]), None, page["next"])
+            return page_of(Account, page, "users")
 
         return Pages(read, cursor)
 
@@ -139,7 +139,7 @@ class Admin(Routes):
         def read(cursor: str | None) -> Page[OperatorsAuditEntry, None]:
             query = query_of(since=encode(since), service=service, limit=limit, cursor=cursor)
             page = self._client.request("GET", f"/api/admin/audit{query}")
-            return Page(tuple(decode(OperatorsAuditEntry, entry) for entry in page["entries"]), None, page["next"])
+            return page_of(OperatorsAuditEntry, page, "entries")
 
         return Pages(read, cursor)
 

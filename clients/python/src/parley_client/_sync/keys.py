@@ -6,6 +6,7 @@ from typing import Any
 
 from parley_client._decoding import decode
 from parley_client._sync.requests import Routes, segment_of
+from parley_client.answers import listed
 from parley_client.records import ApiKey, NewApiKey, SandboxKey
 
 
@@ -47,8 +48,7 @@ class Keys(Routes):
         Example:
             client.keys.list()
         """
-        listed = self._client.request("GET", "/api/api-keys")
-        return tuple(decode(ApiKey, key) for key in listed["api_keys"])
+        return listed(ApiKey, self._client.request("GET", "/api/api-keys"), "api_keys")
 
     def revoke(self, key_id: str) -> None:
         """Revoke an API key at once; `key_id` is `key_...`.

@@ -44,14 +44,24 @@ def segment_of(name: str) -> str:
     """Return a name or an id as one segment of a path, whatever its characters are.
 
     Raises:
-        InvalidSetting: it is empty or only dots; these would make another path.
+        InvalidSetting: it is empty or only dots; these would make another path. Or it has half of a surrogate pair.
     """
     if not name.strip("."):
         raise InvalidSetting(f"a name or an id is needed, not {name!r}")
-    return quote(name, safe="")
+    try:
+        return quote(name, safe="")
+    except UnicodeError as error:
+        raise InvalidSetting(f"a name or an id can't be sent: {error}") from None
 
 
 def query_of(**members: Any) -> str:
-    """Return a query, with its `?`, of the members that are not None."""
+    """Return a query, with its `?`, of the members that are not None.
+
+    Raises:
+        InvalidSetting: one has half of a surrogate pair.
+    """
     given = {name: value for name, value in members.items() if value is not None}
-    return f"?{urlencode(given)}" if given else ""
+    try:
+        return f"?{urlencode(given)}" if given else ""
+    except UnicodeError as error:
+        raise InvalidSetting(f"what is given can't be sent: {error}") from None

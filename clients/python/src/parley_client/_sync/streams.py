@@ -12,7 +12,7 @@ from parley_client._repeating import Call
 from parley_client._sync.following import SILENCE_S, Followed
 from parley_client._sync.transport import Passing, Transport, Trouble, may_be_done
 from parley_client.answers import ChatDelta, ChatDone, ZoneMembership, ZoneMessage, answer_of
-from parley_client.errors import UnexpectedAnswer, refused
+from parley_client.errors import UnexpectedAnswer, is_status, refused
 from parley_client.records import Membership, Message
 
 CUT_OFF = 5003
@@ -80,6 +80,8 @@ class ChatStream:
     def _made(self, event: ServerSentEvent, response: httpx2.Response) -> ChatDelta | ChatDone | None:
         data = event.members()
         if event.type == "error":
+            if not is_status(data):
+                raise UnexpectedAnswer("an error of the stream has no code: is this a gateway's address?")
             error = refused(data, response.headers.get("X-Request-Id"))
             may_go_on = event.id.isdigit()  # it is no last event
             if self.run is not None and not may_go_on:  # the chat, sent again, goes on with the message of its run
@@ -94,9 +96,9 @@ class ChatStream:
             return None
         text = str(data["text"])
         if event.id:
-            self._place = int(event.id) - len(text)
+            self._place = _number_of(event) - len(text)
         made = self._new_of(text, event.id)
-        self._length = int(event.id) if event.id else len(self._said)
+        self._length = _number_of(event) if event.id else len(self._said)
         return made
 
     def _new_of(self, text: str, event_id: str) -> ChatDelta | None:
@@ -111,6 +113,16 @@ class ChatStream:
         self._said += text
         self._place += len(text)
         return ChatDelta(text, event_id, anew) if text else None
+
+
+def _number_of(event: ServerSentEvent) -> int:
+    """Return the number of characters up to the end of a piece, which is its id."""
+    try:
+        return int(event.id)
+    except ValueError:
+        raise UnexpectedAnswer(
+            "a piece of the reply has an id that is no number: is this a gateway's address?"
+        ) from None
 
 
 class ZoneStream(Followed):

@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 import httpx2
 
+from parley_client._decoding import json_of
 from parley_client._repeating import Call, Repeats, may_repeat, refusal, retry_after
 from parley_client._settings import proxy_of
 from parley_client._waiting import home, sleep
@@ -15,6 +16,9 @@ from parley_client.errors import InvalidSetting, NoConnection, ParleyError, Refu
 
 CONNECT_S = 10.0
 """Seconds that a connection may take."""
+
+SHOWN_PATH = 200
+"""Characters of a path that an error shows."""
 
 EVENT_STREAM = "text/event-stream"
 
@@ -101,7 +105,7 @@ class Transport:
                 headers=call.headers,
                 timeout=_limits(call.timeout),
             )
-        except (TypeError, ValueError) as error:  # such as NaN, or half of a surrogate pair
+        except (TypeError, ValueError, RecursionError, httpx2.InvalidURL) as error:  # such as half of a surrogate pair
             raise InvalidSetting(f"{self._place_of(call)}: what is given can't be sent: {error}") from None
 
     def answer(self, response: httpx2.Response) -> Any:
@@ -111,7 +115,7 @@ class Transport:
             Refused, UnexpectedAnswer: it is none.
         """
         try:
-            body: Any = response.json() if response.content else None
+            body: Any = json_of(response.content) if response.content else None
         except ValueError:
             body = None if response.is_success else {}
             if response.is_success:
@@ -167,7 +171,8 @@ class Transport:
 
     def _place_of(self, call: Call) -> str:
         proxy = proxy_of(self.address) if self.http.trust_env else None
-        return f"{call.method} {self.address}{call.path}" + (f" through the proxy of {proxy}" if proxy else "")
+        path = call.path if len(call.path) <= SHOWN_PATH else f"{call.path[:SHOWN_PATH]}..."
+        return f"{call.method} {self.address}{path}" + (f" through the proxy of {proxy}" if proxy else "")
 
 
 class Passing(Exception):

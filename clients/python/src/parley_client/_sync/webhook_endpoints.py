@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from parley_client._decoding import decode, encode
+from parley_client._decoding import decode, encode, member
 from parley_client._sync.event_stream import EventStream
 from parley_client._sync.pages import Pages
 from parley_client._sync.requests import Routes, query_of, segment_of
-from parley_client.answers import Page
+from parley_client.answers import Page, listed, page_of
 from parley_client.records import (
     ChangedWebhookEndpoint,
     NewWebhookEndpoint,
@@ -61,8 +61,7 @@ class WebhookEndpoints(Routes):
         Example:
             client.webhooks.list()
         """
-        listed = self._client.request("GET", ENDPOINTS)
-        return tuple(decode(WebhookEndpoint, endpoint) for endpoint in listed["endpoints"])
+        return listed(WebhookEndpoint, self._client.request("GET", ENDPOINTS), "endpoints")
 
     def change(
         self,
@@ -138,7 +137,8 @@ class WebhookEndpoints(Routes):
         """
         path = f"{ENDPOINTS}/{segment_of(endpoint_id)}/recover"
         body = {"since": encode(since)}
-        return int((self._client.request("POST", path, body, idempotency_key=idempotency_key))["deliveries"])
+        made = self._client.request("POST", path, body, idempotency_key=idempotency_key)
+        return member(int, made, "deliveries")
 
     def deliveries(
         self,
@@ -165,7 +165,7 @@ class WebhookEndpoints(Routes):
         def read(cursor: str | None) -> Page[WebhookDelivery, None]:
             query = query_of(endpoint_id=endpoint_id, event_type=event_type, state=state, limit=limit, cursor=cursor)
             page = self._client.request("GET", f"/api/webhooks/deliveries{query}")
-            return Page(tuple(decode(WebhookDelivery, made) for made in page["deliveries"]), None, page["next"])
+            return page_of(WebhookDelivery, page, "deliveries")
 
         return Pages(read, cursor)
 

@@ -9,6 +9,7 @@ from typing import Any, cast
 import typer
 
 from parley_client import InvalidSetting
+from parley_client._decoding import json_of
 
 DEFAULT = "default"
 
@@ -74,7 +75,7 @@ def _file() -> Path:
 def _all() -> dict[str, dict[str, str | None]]:
     path = _file()
     try:
-        kept: Any = json.loads(path.read_text(encoding="utf-8"))
+        kept: Any = json_of(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except OSError as error:
