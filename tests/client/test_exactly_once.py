@@ -17,7 +17,7 @@ from parley_client import (
     ZoneMembership,
     ZoneMessage,
 )
-from parley_client._repeating import Call, Repeats, may_repeat, refusal
+from parley_client._repeating import Call, Repeats, may_repeat, refusal, retry_after
 from parley_client.errors import LimitError
 from tests.support.client_world import PASSWORD, World, opened
 from tests.support.flaky_proxy import FlakyProxy, flaky
@@ -249,6 +249,32 @@ def test_a_retry_after_is_waited_for_and_a_long_one_is_raised() -> None:
     assert (error.retry_after, error.request_id, error.note) == (3600, "r-12345678", "No.")
     assert isinstance(refusal(500, {}, status(5000, 500)), GatewayError)
     assert isinstance(refusal(502, {}, "<html>"), UnexpectedAnswer)
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("7", 7),
+        (" 1.5", 1.5),
+        ("Fri, 20 Nov 2026 10:00:07 GMT", 7),
+        ("Friday, 20-Nov-26 10:00:07 GMT", 7),
+        ("Fri Nov 20 10:00:07 2026", 7),
+        ("Fri, 20 Nov 2026 09:59:00 GMT", 0),
+        ("Fri, 32 Nov 2026 10:00:07 GMT", None),
+        ("Fri, 20 Nov 99999999999 10:00:07 GMT", None),
+        ("soon", None),
+        ("-1", None),
+        ("inf", None),
+        ("", None),
+    ],
+)
+def test_a_retry_after_is_a_number_of_seconds_or_a_date(value: str, seconds: float | None) -> None:
+    assert retry_after({"Retry-After": value, "Date": "Fri, 20 Nov 2026 10:00:00 GMT"}) == seconds
+
+
+def test_a_retry_after_with_a_date_counts_from_now_where_the_answer_has_none() -> None:
+    assert retry_after({"Retry-After": "Fri, 20 Nov 2020 10:00:00 GMT"}) == 0
+    assert (retry_after({"Retry-After": "Fri, 20 Nov 2999 10:00:00 GMT"}) or 0) > 1e10
 
 
 @pytest.mark.parametrize(

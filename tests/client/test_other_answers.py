@@ -10,7 +10,7 @@ import pytest
 
 from parley_client import AsyncParley, InvalidSetting, LimitError, SignedEvent, UnexpectedAnswer
 from tests.support.command_line import CommandLine
-from tests.support.other_server import HEADER, answer, answering, events, refusal
+from tests.support.other_server import HEADER, answer, answering, events, refusal, tps
 
 NESTED = "[" * 200_000
 """JSON that is nested more deeply than Python reads it."""
@@ -87,6 +87,16 @@ async def test_a_retry_after_of_centuries_is_not_waited_for() -> None:
     async with answering(late) as other, AsyncParley(other.url, "plk_x", max_wait=float("inf")) as client:
         with pytest.raises(LimitError):
             await client.agents.destroy("scout")
+
+
+async def test_a_body_that_names_another_service_is_refused() -> None:
+    async with answering(tps()) as other, AsyncParley(other.url, "plk_x") as client:
+        with pytest.raises(InvalidSetting, match="names another service: AP_Create"):
+            await client.send("AP_Read", {"service": "AP_Create"})
+        with pytest.raises(InvalidSetting, match="names another service: AP_Create"):
+            client.stream_chat({"service": "AP_Create"})
+        await client.send("AP_Read", {"service": "AP_Read"})
+    assert [json.loads(body) for body in other.bodies] == [{"service": "AP_Read"}]
 
 
 LONG = "x" * 70_000

@@ -2,9 +2,12 @@
 
 import math
 import random
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from parley_client.errors import InvalidSetting, Refused, UnexpectedAnswer, is_status, refused
@@ -31,6 +34,8 @@ ONCE = frozenset({"US_LogOff", "US_Destroy"})
 
 CHAT_S = 310.0
 """Seconds that the gateway may be silent in a chat: an engine has 300."""
+
+_SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 OF_PROXIES = frozenset({429, 502, 503, 504})
 """HTTP codes with which a proxy in front of the gateway answers for it."""
@@ -107,6 +112,17 @@ def refusal(http: int, headers: Mapping[str, str], body: Any) -> Refused | Unexp
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return Retry-After in seconds; None where it is absent or a date."""
-    value = headers.get("Retry-After", "")
-    return float(value) if value.isdecimal() else None
+    """Return Retry-After in seconds (RFC 9110, 10.2.3: a number of them, or a date); None where it is neither."""
+    value = headers.get("Retry-After", "").strip()
+    if _SECONDS.fullmatch(value):
+        return float(value)
+    until, sent_at = _date(value), _date(headers.get("Date", ""))
+    return None if until is None else max(0.0, (until - (sent_at or datetime.now(UTC))).total_seconds())
+
+
+def _date(value: str) -> datetime | None:
+    try:
+        made = parsedate_to_datetime(value)
+    except (ValueError, OverflowError):
+        return None
+    return made if made.tzinfo else made.replace(tzinfo=UTC)

@@ -34,6 +34,7 @@ from parley_client._settings import (
     url_of,
 )
 from parley_client.answers import Answer, answer_of
+from parley_client.errors import InvalidSetting
 from parley_client.records import Session
 
 
@@ -173,6 +174,7 @@ class AsyncParley:
         Raises:
             Refused: the gateway answered with an error.
             NoConnection: no whole answer arrived.
+            InvalidSetting: the body names another service.
         """
         call = self._command(service, body, idempotency_key)
         return answer_of(*await self._transport.send(call))
@@ -249,6 +251,8 @@ class AsyncParley:
         return Call("GET", f"/api/runs/{run}/events", None, self._credential(), True, self._timeout)
 
     def _command(self, service: str, body: dict[str, Any], key: str | None, more: dict[str, str] | None = None) -> Call:
+        if body.get("service", service) != service:  # it would be sent with the headers of another one
+            raise InvalidSetting(f"the body of {service} names another service: {body['service']}")
         headers = ({} if service in PUBLIC else self._credential()) | (more or {})
         if service == "US_Create" and self._internal_secret is not None:  # the name may be an operator's
             headers["X-Internal-Secret"] = self._internal_secret
