@@ -67,6 +67,28 @@ def test_headers_without_a_signature_or_a_time_are_refused() -> None:
         verify(BODY, headers(SECRET), "whsec_!")
 
 
+@pytest.mark.parametrize("name", ["webhook-id", "webhook-timestamp", "webhook-signature"])
+def test_a_header_that_is_no_text_is_a_bad_signature(name: str) -> None:
+    with pytest.raises(BadSignature):
+        verify(BODY, headers(SECRET) | {name: "v1,\udcff"}, SECRET)
+
+
+@pytest.mark.parametrize("signature", ["t=1,v1=\udcff", "t=\udcff,v1=00"])
+def test_a_header_of_parley_s_own_that_is_no_text_is_a_bad_signature(signature: str) -> None:
+    with pytest.raises(BadSignature):
+        verify(BODY, {"X-Service-Signature": signature}, SECRET)
+
+
+def test_a_body_may_be_a_text() -> None:
+    body = '{"type":"webhook.test","data":{"by":"Käthe"}}'
+    given = Signer("Service").headers(
+        [Keys.of(Secret(SECRET))], int(time.time() * 1000), "e-1", "webhook.test", "dlv_1", body.encode()
+    )
+    assert verify(body, given, SECRET)["data"] == {"by": "Käthe"}
+    with pytest.raises(BadSignature):
+        verify("\udcff", given, SECRET)
+
+
 @pytest.mark.parametrize("time_sent", ["9" * 5_000, "9" * 400])
 def test_a_time_with_thousands_of_digits_is_a_bad_signature(time_sent: str) -> None:
     given = headers(SECRET) | {"webhook-timestamp": time_sent}

@@ -25,12 +25,17 @@ MAX_TIME_DIGITS = 20
 
 
 def verify(
-    body: bytes, headers: Mapping[str, str], secret: str, *, tolerance: float = TOLERANCE_S, brand: str = "Service"
+    body: bytes | str,
+    headers: Mapping[str, str],
+    secret: str,
+    *,
+    tolerance: float = TOLERANCE_S,
+    brand: str = "Service",
 ) -> dict[str, Any]:
     """Return the event of a delivery, once its signature is verified.
 
     Args:
-        body: the raw body, as it was received.
+        body: the raw body, as it was received; a text where that was decoded from UTF-8 and nothing else.
         headers: the delivery's headers, in any case.
         secret: the endpoint's secret, `whsec_...`.
         tolerance: the greatest age of the signature in seconds; also how far it may be ahead.
@@ -40,17 +45,21 @@ def verify(
         BadSignature: this secret did not sign this body at that time, the signature is too old, or the secret is none.
     """
     given = {name.lower(): value for name, value in headers.items()}
-    if "webhook-signature" in given:
-        genuine, sent_at = _verified_standard(body, given, secret)
-    elif (ours := given.get(f"x-{brand.lower()}-signature")) is not None:
-        genuine, sent_at = _verified_own(body, ours, secret)
-    else:
-        raise BadSignature("the delivery has no signature")
+    try:
+        raw = body.encode() if isinstance(body, str) else body
+        if "webhook-signature" in given:
+            genuine, sent_at = _verified_standard(raw, given, secret)
+        elif (ours := given.get(f"x-{brand.lower()}-signature")) is not None:
+            genuine, sent_at = _verified_own(raw, ours, secret)
+        else:
+            raise BadSignature("the delivery has no signature")
+    except UnicodeEncodeError:  # bytes that were no UTF-8, which some servers keep as lone surrogates
+        raise BadSignature("the body or a header of the delivery has characters that no gateway sends") from None
     if not genuine:
         raise BadSignature("the signature is not of this secret and body")
     if abs(time.time() - sent_at) > tolerance:
         raise BadSignature(f"the signature is older or newer than {tolerance:g} s")
-    return cast("dict[str, Any]", json.loads(body))
+    return cast("dict[str, Any]", json.loads(raw))
 
 
 def signed_anew(body: bytes, headers: Mapping[str, str], secret: str, now: float) -> dict[str, str]:
