@@ -1,7 +1,7 @@
 """Whatever answers, and whatever is asked for: the client raises errors of its own."""
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterable, Awaitable, Callable
 from datetime import UTC, datetime
 from functools import reduce
 from typing import Any
@@ -66,6 +66,43 @@ async def test_an_event_of_a_chat_that_no_gateway_sends_is_unexpected(text: str)
     async with answering(events(text)) as other, AsyncParley(other.url, "plk_x") as client:
         with pytest.raises(UnexpectedAnswer):
             await anext(aiter(client.agents.stream_chat("Hello", agent="scout")))
+
+
+END = 'event: end\ndata: {"reason": "revoked"}\n\n'
+
+MESSAGE = {
+    "id": "msg_1",
+    "role": "user",
+    "name": "lovelace",
+    "content": "Hello",
+    "at": "2026-11-20T10:00:00.000Z",
+    "zone": None,
+    "conversation": None,
+    "seq": 1,
+    "mark": None,
+    "sources": [],
+}
+
+
+ZONE_EVENT = {"type": "message", "message": MESSAGE}
+OWN_EVENT = {"headers": {}, "body": "{}"}
+
+
+@pytest.mark.parametrize(
+    ("stream_of", "known", "later"),
+    [
+        (lambda client: client.zones.stream(domain="observatory"), ZONE_EVENT, {"type": "reaction"}),
+        (lambda client: client.webhooks.stream(), OWN_EVENT, None),
+    ],
+)
+async def test_events_that_only_a_later_gateway_sends_are_left_out(
+    stream_of: Callable[[AsyncParley], AsyncIterable[Any]], known: Any, later: Any
+) -> None:
+    text = "id: 1\nevent: reaction\ndata: no JSON\n\n"
+    text += f"id: 2\ndata: {json.dumps(later)}\n\n" if later else ""
+    text += f"id: 3\ndata: {json.dumps(known)}\n\n"
+    async with answering(events(text + END)) as other, AsyncParley(other.url, "plk_x") as client:
+        assert [event.id async for event in stream_of(client)] == ["3"]
 
 
 @pytest.mark.parametrize("data", [{"headers": None, "body": "{}"}, {"headers": {}, "body": 5}])

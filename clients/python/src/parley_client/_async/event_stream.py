@@ -22,10 +22,12 @@ class AsyncEventStream(AsyncFollowed):
 
     async def __aiter__(self) -> AsyncIterator[StreamSecret | SignedEvent]:
         async for event in self._follow():
+            if event.type not in ("message", "secret"):  # of a later gateway
+                continue
             data = event.members()
             if event.type == "message":
                 headers, body = member(dict[str, str], data, "headers"), member(str, data, "body")
                 yield SignedEvent(event.id, headers, body.encode())
-            elif event.type == "secret" and (secret := member(str, data, "secret")) != self.secret:
+            elif (secret := member(str, data, "secret")) != self.secret:
                 self.secret = secret
                 yield StreamSecret(secret, event.id)

@@ -38,7 +38,11 @@ class AsyncChatStream:
         self.run: str | None = None
 
     async def text(self) -> AsyncIterator[str]:
-        """Yield only the text of the pieces."""
+        """Yield only the text of the pieces.
+
+        Where a reply was lost with its gateway and begins anew, the text of the first one is followed by the whole of
+        the second; the stream itself tells them apart, because `ChatDelta.anew` is true where the second begins.
+        """
         async for event in self:
             if isinstance(event, ChatDelta):
                 yield event.text
@@ -77,6 +81,8 @@ class AsyncChatStream:
         return replace(call, headers=headers, timeout=SILENCE_S)
 
     def _made(self, event: ServerSentEvent, response: httpx2.Response) -> ChatDelta | ChatDone | None:
+        if event.type not in ("delta", "response", "error"):  # of a later gateway
+            return None
         data = event.members()
         if event.type == "error":
             if not is_status(data):
@@ -91,8 +97,6 @@ class AsyncChatStream:
         if event.type == "response":
             answer = answer_of(data, response.headers)
             return ChatDone(answer.item(Message), answer.item(Message, 1))
-        if event.type != "delta":  # of a later gateway
-            return None
         text = str(data["text"])
         if event.id:
             self._place = _number_of(event) - len(text)
@@ -135,16 +139,20 @@ class AsyncZoneStream(AsyncFollowed):
 
     async def __aiter__(self) -> AsyncIterator[ZoneMessage | ZoneMembership]:
         async for event in self._follow():
-            yield _of_zone(event)
+            made = _of_zone(event)
+            if made is not None:
+                yield made
 
 
-def _of_zone(event: ServerSentEvent) -> ZoneMessage | ZoneMembership:
+def _of_zone(event: ServerSentEvent) -> ZoneMessage | ZoneMembership | None:
+    if event.type != "message":  # of a later gateway
+        return None
     data = event.members()
     if data["type"] == "message":
         return ZoneMessage(decode(Message, data["message"]), event.id)
     if data["type"] == "membership":
         return ZoneMembership(decode(Membership, data["membership"]), event.id)
-    raise UnexpectedAnswer(f"the zone's stream has an event of an unknown type: {data['type']}")
+    return None
 
 
 async def _events(response: httpx2.Response) -> AsyncIterator[ServerSentEvent]:

@@ -39,7 +39,11 @@ class ChatStream:
         self.run: str | None = None
 
     def text(self) -> Iterator[str]:
-        """Yield only the text of the pieces."""
+        """Yield only the text of the pieces.
+
+        Where a reply was lost with its gateway and begins anew, the text of the first one is followed by the whole of
+        the second; the stream itself tells them apart, because `ChatDelta.anew` is true where the second begins.
+        """
         for event in self:
             if isinstance(event, ChatDelta):
                 yield event.text
@@ -78,6 +82,8 @@ class ChatStream:
         return replace(call, headers=headers, timeout=SILENCE_S)
 
     def _made(self, event: ServerSentEvent, response: httpx2.Response) -> ChatDelta | ChatDone | None:
+        if event.type not in ("delta", "response", "error"):  # of a later gateway
+            return None
         data = event.members()
         if event.type == "error":
             if not is_status(data):
@@ -92,8 +98,6 @@ class ChatStream:
         if event.type == "response":
             answer = answer_of(data, response.headers)
             return ChatDone(answer.item(Message), answer.item(Message, 1))
-        if event.type != "delta":  # of a later gateway
-            return None
         text = str(data["text"])
         if event.id:
             self._place = _number_of(event) - len(text)
@@ -136,16 +140,20 @@ class ZoneStream(Followed):
 
     def __iter__(self) -> Iterator[ZoneMessage | ZoneMembership]:
         for event in self._follow():
-            yield _of_zone(event)
+            made = _of_zone(event)
+            if made is not None:
+                yield made
 
 
-def _of_zone(event: ServerSentEvent) -> ZoneMessage | ZoneMembership:
+def _of_zone(event: ServerSentEvent) -> ZoneMessage | ZoneMembership | None:
+    if event.type != "message":  # of a later gateway
+        return None
     data = event.members()
     if data["type"] == "message":
         return ZoneMessage(decode(Message, data["message"]), event.id)
     if data["type"] == "membership":
         return ZoneMembership(decode(Membership, data["membership"]), event.id)
-    raise UnexpectedAnswer(f"the zone's stream has an event of an unknown type: {data['type']}")
+    return None
 
 
 def _events(response: httpx2.Response) -> Iterator[ServerSentEvent]:
