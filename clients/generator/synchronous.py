@@ -17,6 +17,9 @@ NAMES = {
     "AsyncRoutes": "Routes",
     "AsyncChatStream": "ChatStream",
     "AsyncZoneStream": "ZoneStream",
+    "AsyncClosable": "Closable",
+    "AsyncLine": "Line",
+    "AsyncBell": "Bell",
     "AsyncFollowed": "Followed",
     "AsyncEventStream": "EventStream",
     "AsyncFigureStream": "FigureStream",
@@ -38,6 +41,7 @@ NAMES = {
     "aiter_bytes": "iter_bytes",
     "async_sleep": "sleep",
     "async_home": "home",
+    "async_hang_up": "hang_up",
     "_async_waiting": "_waiting",
     "_async": "_sync",
 }

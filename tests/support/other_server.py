@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -27,6 +28,8 @@ class OtherServer:
     url: str = ""
     heads: list[str] = field(default_factory=list)
     bodies: list[bytes] = field(default_factory=list)
+    hung_up: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once the client has closed a connection that is held."""
 
     def sent(self, header: str) -> list[str | None]:
         """Return what each request has sent in a header."""
@@ -67,8 +70,13 @@ def events(text: str, **headers: str) -> bytes:
 
 
 @asynccontextmanager
-async def answering(*answers: bytes) -> AsyncIterator[OtherServer]:
-    """Run a server that gives these answers, one a connection, the last one to all that follow."""
+async def answering(
+    *answers: bytes, holds: bool = False, tls: ssl.SSLContext | None = None
+) -> AsyncIterator[OtherServer]:
+    """Run a server that gives these answers, one a connection, the last one to all that follow.
+
+    With `holds` it leaves the connection open behind the last answer, until the client closes it.
+    """
     other, left = OtherServer(), list(answers)
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -78,7 +86,10 @@ async def answering(*answers: bytes) -> AsyncIterator[OtherServer]:
         other.bodies.append(await reader.readexactly(int(length[1])) if length else b"")
         writer.write(left.pop(0) if len(left) > 1 else left[0])
         await writer.drain()
+        if holds and len(left) == 1:
+            await reader.read()
+            other.hung_up.set()
 
-    async with raw_server(serve) as port:
-        other.url = f"http://127.0.0.1:{port}"
+    async with raw_server(serve, tls) as port:
+        other.url = f"https://localhost:{port}" if tls else f"http://127.0.0.1:{port}"
         yield other

@@ -111,9 +111,12 @@ class AsyncParley:
         return self._transport.address
 
     async def close(self) -> None:
-        """Close the connections; a client of `with_options` leaves them to the one that it was made from."""
+        """Close the connections, also under calls and streams that wait; they raise NoConnection.
+
+        A client of `with_options` leaves the connections to the one that it was made from.
+        """
         if not self._is_derived:
-            await self._transport.http.aclose()
+            await self._transport.close()
 
     def with_options(
         self, *, timeout: float | None = None, tries: int | None = None, max_wait: float | None = None

@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 
 import httpx2
 
+from parley_client._async.closing import AsyncLine
 from parley_client._async_waiting import async_home, async_sleep
 from parley_client._decoding import json_of
 from parley_client._repeating import Call, Repeats, may_repeat, refusal, retry_after
@@ -24,8 +25,17 @@ EVENT_STREAM = "text/event-stream"
 _UNSENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
 """Failures before anything was sent."""
 
-_HOMES: WeakKeyDictionary[httpx2.AsyncClient, object] = WeakKeyDictionary()
-"""The process and event loop where the connections of an httpx2 client are used, whichever clients share it."""
+
+class _Use:
+    """Where the connections of an httpx2 client are used, and by which streams, whichever clients share it."""
+
+    def __init__(self, home: object) -> None:
+        self.home = home
+        self.lines: set[AsyncLine] = set()
+        self.is_over = False
+
+
+_USES: WeakKeyDictionary[httpx2.AsyncClient, _Use] = WeakKeyDictionary()
 
 _FULL = (
     "all connections of the client are in use: make fewer calls at once, or give it an httpx2 client with more (http=)"
@@ -67,8 +77,8 @@ class AsyncTransport:
                 await self.pause(call, tries, trouble, reached=reached)
 
     @asynccontextmanager
-    async def open(self, call: Call) -> AsyncGenerator[httpx2.Response]:
-        """Begin a stream of events, which is read piece by piece, in one try.
+    async def open(self, call: Call, line: AsyncLine) -> AsyncGenerator[httpx2.Response]:
+        """Begin a stream of events, which is read piece by piece, in one try; `line` is the stream's.
 
         Raises:
             httpx2.HTTPError, Passing: it has not begun; `pause` waits for the next try.
@@ -76,8 +86,12 @@ class AsyncTransport:
             InvalidSetting: the call can't be sent.
             RuntimeError: the client is used in another process or event loop than before.
         """
-        response = await self.http.send(self._request(call), stream=True)
+        use = self._use
+        use.lines.add(line)
         try:
+            response = line.response = await self.http.send(self._request(call), stream=True)
+            if line.is_closed or use.is_over:  # meanwhile
+                raise httpx2.ReadError("the stream is closed")
             if not response.is_success:
                 await response.aread()
                 self.answer(response)
@@ -87,15 +101,34 @@ class AsyncTransport:
                 )
             yield response
         finally:
-            await response.aclose()
+            use.lines.discard(line)
+            await line.let_go()
+
+    async def close(self) -> None:
+        """Close the connections; who waits for a stream is told at once."""
+        use = self._use
+        if use.home == async_home():  # those of a parent process are not this one's to end
+            use.is_over = True
+            for line in [*use.lines]:
+                await line.hang_up()
+        await self.http.aclose()
+
+    @property
+    def _use(self) -> _Use:
+        use = _USES.get(self.http)
+        return _USES.setdefault(self.http, _Use(async_home())) if use is None else use
+
+    def _check_open(self, call: Call, *, reached: bool) -> None:
+        if self._use.is_over or self.http.is_closed:
+            raise NoConnection(f"{self._place_of(call)}: the client is closed", may_be_done=reached)
 
     def _request(self, call: Call) -> httpx2.Request:
-        here = async_home()
-        if _HOMES.setdefault(self.http, here) != here:
+        if self._use.home != async_home():
             raise RuntimeError(
                 "the client is used in another process or event loop than before, where its connections can't be: "
                 "make one there (with threads, Parley can be shared)"
             )
+        self._check_open(call, reached=False)
         try:
             return self.http.build_request(
                 call.method,
@@ -133,6 +166,7 @@ class AsyncTransport:
         trouble: "Trouble",
         repeats: Repeats | None = None,
         told: "Told | None" = None,
+        line: AsyncLine | None = None,
         *,
         reached: bool,
     ) -> None:
@@ -144,11 +178,13 @@ class AsyncTransport:
             trouble: what the last try raised.
             repeats: the client's, where absent.
             told: is called with the error and the seconds of the wait, before it begins.
+            line: that of a stream, which may end the wait.
             reached: whether any of the tries may have been carried out.
 
         Raises:
             Refused, NoConnection, UnexpectedAnswer: there is no other try.
         """
+        self._check_open(call, reached=reached)
         repeats = repeats or self.repeats
         error: ParleyError
         if isinstance(trouble, Passing):
@@ -166,7 +202,20 @@ class AsyncTransport:
             raise error from (None if isinstance(trouble, Passing) else trouble)
         if told is not None:
             told(error, wait)
-        await async_sleep(wait)
+        if line is None:
+            await async_sleep(wait)
+        else:
+            await self._sleep_on(line, wait)
+        self._check_open(call, reached=reached)
+
+    async def _sleep_on(self, line: AsyncLine, wait: float) -> None:
+        use = self._use
+        use.lines.add(line)
+        try:
+            if not use.is_over:
+                await line.pause.sleep(wait)
+        finally:
+            use.lines.discard(line)
 
     def _place_of(self, call: Call) -> str:
         proxy = proxy_of(self.address) if self.http.trust_env else None

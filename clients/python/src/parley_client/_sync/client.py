@@ -112,9 +112,12 @@ class Parley:
         return self._transport.address
 
     def close(self) -> None:
-        """Close the connections; a client of `with_options` leaves them to the one that it was made from."""
+        """Close the connections, also under calls and streams that wait; they raise NoConnection.
+
+        A client of `with_options` leaves the connections to the one that it was made from.
+        """
         if not self._is_derived:
-            self._transport.http.close()
+            self._transport.close()
 
     def with_options(
         self, *, timeout: float | None = None, tries: int | None = None, max_wait: float | None = None

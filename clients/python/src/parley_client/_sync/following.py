@@ -9,6 +9,7 @@ import httpx2
 
 from parley_client._events import EventReader, ServerSentEvent
 from parley_client._repeating import FOREVER, Call
+from parley_client._sync.closing import Closable
 from parley_client._sync.transport import Passing, Transport, Trouble, may_be_done
 from parley_client.errors import ParleyError
 
@@ -22,7 +23,7 @@ RESUMABLE_ENDS = frozenset({"too slow", "gateway stops"})
 """Reasons of an end after which the stream goes on in another connection."""
 
 
-class Followed:
+class Followed(Closable):
     """A stream that has no end of its own.
 
     It begins when it is iterated, now or after the event `after`. Up to its beginning it is tried as any call. Once it
@@ -31,6 +32,7 @@ class Followed:
     """
 
     def __init__(self, transport: Transport, call: Call, after: str | None = None) -> None:
+        super().__init__()
         self._transport = transport
         self._call = replace(call, timeout=SILENCE_S)
         self._has_begun = False
@@ -44,24 +46,27 @@ class Followed:
 
     def _follow(self) -> Iterator[ServerSentEvent]:
         """Yield the events; `position` is that of the one that was yielded last."""
-        while True:
+        self._has_begun, self._tries, self.reason = False, 0, None
+        while not self._line.is_closed:
             self._tries += 1
             call = self._next_call()
             trouble: Trouble = httpx2.RemoteProtocolError("the stream ended")
             try:
-                with self._transport.open(call) as response:
+                with self._transport.open(call, self._line) as response:
                     self._has_begun = True
                     for event in self._read(response):
                         if event.type == "end":
                             self.reason = _final(str(event.members()["reason"]))
                             break
                         yield event
+                        if self._line.is_closed:
+                            return
             except (httpx2.HTTPError, Passing) as raised:
                 trouble = raised
-            if self.reason is not None:
+            if self.reason is not None or self._line.is_closed:
                 return
-            repeats = FOREVER if self._has_begun else None
-            self._transport.pause(call, self._tries, trouble, repeats, self.on_loss, reached=may_be_done(trouble))
+            repeats, reached = FOREVER if self._has_begun else None, may_be_done(trouble)
+            self._transport.pause(call, self._tries, trouble, repeats, self.on_loss, self._line, reached=reached)
 
     def _read(self, response: httpx2.Response) -> Iterator[ServerSentEvent]:
         reader, began = EventReader(self.position or ""), time.monotonic()

@@ -9,6 +9,7 @@ import httpx2
 from parley_client._decoding import decode
 from parley_client._events import EventReader, ServerSentEvent
 from parley_client._repeating import Call
+from parley_client._sync.closing import Closable
 from parley_client._sync.following import SILENCE_S, Followed
 from parley_client._sync.transport import Passing, Transport, Trouble, may_be_done
 from parley_client.answers import ChatDelta, ChatDone, ZoneMembership, ZoneMessage, answer_of
@@ -19,7 +20,7 @@ CUT_OFF = 5003
 """The code of a run that was lost with its gateway before its reply was stored."""
 
 
-class ChatStream:
+class ChatStream(Closable):
     """A chat whose reply is yielded while it is written.
 
     It is sent when it is iterated: `ChatDelta` pieces, then one `ChatDone`. Where the connection is lost it goes on
@@ -29,6 +30,7 @@ class ChatStream:
     """
 
     def __init__(self, transport: Transport, call: Call, events_of: Callable[[str], Call]) -> None:
+        super().__init__()
         self._transport = transport
         self._call = call
         self._events_of = events_of
@@ -50,28 +52,30 @@ class ChatStream:
 
     def __iter__(self) -> Iterator[ChatDelta | ChatDone]:
         tries, reached = 0, False
-        while True:
+        while not self._line.is_closed:
             before = self._length
             call = self._next_call()
             self._place = 0
             trouble: Trouble = httpx2.RemoteProtocolError("the stream ended before the reply did")
             try:
-                with self._transport.open(call) as response:
+                with self._transport.open(call, self._line) as response:
                     self._is_followed = True
                     self.run = response.headers.get("X-Run-Id") or self.run
                     for event in _events(response):
                         made = self._made(event, response)
                         if made is not None:
                             yield made
-                        if isinstance(made, ChatDone):
+                        if isinstance(made, ChatDone) or self._line.is_closed:
                             return
             except (httpx2.HTTPError, Passing) as raised:
                 trouble = raised
                 if isinstance(raised, Passing):  # a refusal, of a message that is kept
                     self.run = raised.response.headers.get("X-Run-Id") or self.run
+            if self._line.is_closed:
+                return
             tries = 1 if self._length > before else tries + 1
             reached |= may_be_done(trouble)
-            self._transport.pause(call, tries, trouble, reached=reached)
+            self._transport.pause(call, tries, trouble, line=self._line, reached=reached)
 
     def _next_call(self) -> Call:
         """Return the run's events after the last piece, or the chat itself under the same key."""

@@ -11,6 +11,7 @@ import httpx2
 from parley_client._decoding import json_of
 from parley_client._repeating import Call, Repeats, may_repeat, refusal, retry_after
 from parley_client._settings import proxy_of
+from parley_client._sync.closing import Line
 from parley_client._waiting import home, sleep
 from parley_client.errors import InvalidSetting, NoConnection, ParleyError, Refused, UnexpectedAnswer
 
@@ -25,8 +26,17 @@ EVENT_STREAM = "text/event-stream"
 _UNSENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
 """Failures before anything was sent."""
 
-_HOMES: WeakKeyDictionary[httpx2.Client, object] = WeakKeyDictionary()
-"""The process and event loop where the connections of an httpx2 client are used, whichever clients share it."""
+
+class _Use:
+    """Where the connections of an httpx2 client are used, and by which streams, whichever clients share it."""
+
+    def __init__(self, home: object) -> None:
+        self.home = home
+        self.lines: set[Line] = set()
+        self.is_over = False
+
+
+_USES: WeakKeyDictionary[httpx2.Client, _Use] = WeakKeyDictionary()
 
 _FULL = (
     "all connections of the client are in use: make fewer calls at once, or give it an httpx2 client with more (http=)"
@@ -68,8 +78,8 @@ class Transport:
                 self.pause(call, tries, trouble, reached=reached)
 
     @contextmanager
-    def open(self, call: Call) -> Generator[httpx2.Response]:
-        """Begin a stream of events, which is read piece by piece, in one try.
+    def open(self, call: Call, line: Line) -> Generator[httpx2.Response]:
+        """Begin a stream of events, which is read piece by piece, in one try; `line` is the stream's.
 
         Raises:
             httpx2.HTTPError, Passing: it has not begun; `pause` waits for the next try.
@@ -77,8 +87,12 @@ class Transport:
             InvalidSetting: the call can't be sent.
             RuntimeError: the client is used in another process or event loop than before.
         """
-        response = self.http.send(self._request(call), stream=True)
+        use = self._use
+        use.lines.add(line)
         try:
+            response = line.response = self.http.send(self._request(call), stream=True)
+            if line.is_closed or use.is_over:  # meanwhile
+                raise httpx2.ReadError("the stream is closed")
             if not response.is_success:
                 response.read()
                 self.answer(response)
@@ -88,15 +102,34 @@ class Transport:
                 )
             yield response
         finally:
-            response.close()
+            use.lines.discard(line)
+            line.let_go()
+
+    def close(self) -> None:
+        """Close the connections; who waits for a stream is told at once."""
+        use = self._use
+        if use.home == home():  # those of a parent process are not this one's to end
+            use.is_over = True
+            for line in [*use.lines]:
+                line.hang_up()
+        self.http.close()
+
+    @property
+    def _use(self) -> _Use:
+        use = _USES.get(self.http)
+        return _USES.setdefault(self.http, _Use(home())) if use is None else use
+
+    def _check_open(self, call: Call, *, reached: bool) -> None:
+        if self._use.is_over or self.http.is_closed:
+            raise NoConnection(f"{self._place_of(call)}: the client is closed", may_be_done=reached)
 
     def _request(self, call: Call) -> httpx2.Request:
-        here = home()
-        if _HOMES.setdefault(self.http, here) != here:
+        if self._use.home != home():
             raise RuntimeError(
                 "the client is used in another process or event loop than before, where its connections can't be: "
                 "make one there (with threads, Parley can be shared)"
             )
+        self._check_open(call, reached=False)
         try:
             return self.http.build_request(
                 call.method,
@@ -134,6 +167,7 @@ class Transport:
         trouble: "Trouble",
         repeats: Repeats | None = None,
         told: "Told | None" = None,
+        line: Line | None = None,
         *,
         reached: bool,
     ) -> None:
@@ -145,11 +179,13 @@ class Transport:
             trouble: what the last try raised.
             repeats: the client's, where absent.
             told: is called with the error and the seconds of the wait, before it begins.
+            line: that of a stream, which may end the wait.
             reached: whether any of the tries may have been carried out.
 
         Raises:
             Refused, NoConnection, UnexpectedAnswer: there is no other try.
         """
+        self._check_open(call, reached=reached)
         repeats = repeats or self.repeats
         error: ParleyError
         if isinstance(trouble, Passing):
@@ -167,7 +203,20 @@ class Transport:
             raise error from (None if isinstance(trouble, Passing) else trouble)
         if told is not None:
             told(error, wait)
-        sleep(wait)
+        if line is None:
+            sleep(wait)
+        else:
+            self._sleep_on(line, wait)
+        self._check_open(call, reached=reached)
+
+    def _sleep_on(self, line: Line, wait: float) -> None:
+        use = self._use
+        use.lines.add(line)
+        try:
+            if not use.is_over:
+                line.pause.sleep(wait)
+        finally:
+            use.lines.discard(line)
 
     def _place_of(self, call: Call) -> str:
         proxy = proxy_of(self.address) if self.http.trust_env else None
