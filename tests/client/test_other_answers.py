@@ -4,11 +4,13 @@ import json
 from collections.abc import AsyncIterable, Awaitable, Callable
 from datetime import UTC, datetime
 from functools import reduce
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from parley_client import AsyncParley, InvalidSetting, LimitError, SignedEvent, UnexpectedAnswer
+from tests.support.client_world import PASSWORD
 from tests.support.command_line import CommandLine
 from tests.support.other_server import HEADER, answer, answering, events, refusal, tps
 
@@ -116,6 +118,23 @@ async def test_an_own_event_that_no_gateway_sends_is_unexpected(data: Any) -> No
             _ = SignedEvent("1.0", {}, body).event
 
 
+async def test_a_call_that_is_tried_again_is_logged_without_what_it_sends(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "parley_client")
+    busy = refusal(4001, 429, Retry_After="0")
+    async with answering(busy, tps()) as other, AsyncParley(other.url, "plk_secret") as client:
+        await client.send("US_LogOn", {"vx": {"secret": PASSWORD}})
+    (logged,) = (record.getMessage() for record in caplog.records if record.name == "parley_client")
+    assert logged.startswith("4001: No.; trying again in 0.")
+    assert "plk_secret" not in caplog.text
+    assert PASSWORD not in caplog.text
+
+
+async def test_a_command_that_waits_for_long_says_why(tmp_path: Path) -> None:
+    async with answering(refusal(4001, 429, Retry_After="3"), refusal(4001, 429, Retry_After="0"), tps()) as other:
+        ran = await CommandLine(tmp_path, other.url)("agents", "list", PARLEY_API_KEY="plk_x")
+    assert (ran.status, ran.err) == (0, "4001: No.; trying again in 3.0 s.\n")
+
+
 async def test_a_retry_after_of_centuries_is_not_waited_for() -> None:
     late = refusal(4001, 429, Retry_After="9" * 400)
     async with answering(events("id: 1\n\n"), late) as other, AsyncParley(other.url, "plk_x") as client:
@@ -157,7 +176,7 @@ async def test_what_no_request_can_hold_is_refused_before_anything_is_sent(calle
     assert len(str(error.value)) < 1_000
 
 
-async def test_profiles_that_are_nested_too_deeply_are_told_of(tmp_path: Any) -> None:
+async def test_profiles_that_are_nested_too_deeply_are_told_of(tmp_path: Path) -> None:
     (tmp_path / "parley").mkdir()
     (tmp_path / "parley" / "profiles.json").write_text(NESTED)
     ran = await CommandLine(tmp_path, "http://127.0.0.1:1")("agents", "list")

@@ -1,5 +1,6 @@
 """Calls over HTTP, each with all its tries."""
 
+import logging
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -13,6 +14,9 @@ from parley_client._decoding import json_of
 from parley_client._repeating import Call, Repeats, may_repeat, refusal, retry_after
 from parley_client._settings import proxy_of
 from parley_client.errors import InvalidSetting, NoConnection, ParleyError, Refused, UnexpectedAnswer
+
+LOG = logging.getLogger("parley_client")
+"""Tells of each call that is tried again; its messages hold addresses, codes and notes, and no credential or body."""
 
 CONNECT_S = 10.0
 """Seconds that a connection may take."""
@@ -200,7 +204,9 @@ class AsyncTransport:
             wait = repeats.wait_after(tries, None) if unsent or call.repeatable else None
         if wait is None:
             raise error from (None if isinstance(trouble, Passing) else trouble)
-        if told is not None:
+        if told is None:
+            LOG.info("%s; trying again in %.1f s", error, wait, extra={"wait": wait})
+        else:
             told(error, wait)
         if line is None:
             await async_sleep(wait)

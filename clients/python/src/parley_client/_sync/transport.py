@@ -1,6 +1,7 @@
 # Made by `make client` from parley_client/_async: don't edit.
 """Calls over HTTP, each with all its tries."""
 
+import logging
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +15,9 @@ from parley_client._settings import proxy_of
 from parley_client._sync.closing import Line
 from parley_client._waiting import home, sleep
 from parley_client.errors import InvalidSetting, NoConnection, ParleyError, Refused, UnexpectedAnswer
+
+LOG = logging.getLogger("parley_client")
+"""Tells of each call that is tried again; its messages hold addresses, codes and notes, and no credential or body."""
 
 CONNECT_S = 10.0
 """Seconds that a connection may take."""
@@ -201,7 +205,9 @@ class Transport:
             wait = repeats.wait_after(tries, None) if unsent or call.repeatable else None
         if wait is None:
             raise error from (None if isinstance(trouble, Passing) else trouble)
-        if told is not None:
+        if told is None:
+            LOG.info("%s; trying again in %.1f s", error, wait, extra={"wait": wait})
+        else:
             told(error, wait)
         if line is None:
             sleep(wait)

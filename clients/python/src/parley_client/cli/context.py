@@ -1,5 +1,6 @@
 """The client of a command, made of options, the environment and the profile."""
 
+import logging
 import os
 from dataclasses import dataclass
 
@@ -31,6 +32,9 @@ WITH_SECRET = ("admin", "top")
 LOG_ON = "Log on with `{}`, or set PARLEY_API_KEY, or PARLEY_INTERNAL_SECRET for admin and top."
 OTHER_ROUTES = "Check --url and --brand; as for admin and top, the gateway may have no INTERNAL_SECRET."
 OTHER_KEY = "PARLEY_API_KEY was sent, which wins over the session of `parley login`; set another key, or unset it."
+
+LONG_WAIT_S = 3.0
+"""Seconds of a wait that is told of: one for which the gateway asks, beyond the pauses after a lost connection."""
 
 _hints: dict[int, str] = {}
 
@@ -90,6 +94,22 @@ def _hints_of(context: typer.Context, given: Settings, *, is_from_environment: b
 def tell_of_loss(error: ParleyError, wait: float) -> None:
     """Say on stderr that a stream was cut, and when it is taken up again."""
     tell(f"{error}; trying again in {wait:.1f} s.")
+
+
+class _Waits(logging.Handler):
+    """Says on stderr why a call waits for long before it is tried again."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if getattr(record, "wait", 0.0) >= LONG_WAIT_S:
+            tell(f"{record.getMessage()}.")
+
+
+def tell_of_waits() -> None:
+    """Say on stderr from now on why calls wait for long before they are tried again."""
+    log = logging.getLogger("parley_client")
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    log.addHandler(_Waits())
 
 
 def tell_of_stop(position: str | None) -> None:

@@ -14,7 +14,15 @@ from parley_client.cli import profiles
 from parley_client.cli.admin import admin
 from parley_client.cli.banks import banks
 from parley_client.cli.chat import chat
-from parley_client.cli.context import INVALID_CREDENTIAL, Settings, client, client_of_profile, hint, settings
+from parley_client.cli.context import (
+    INVALID_CREDENTIAL,
+    Settings,
+    client,
+    client_of_profile,
+    hint,
+    settings,
+    tell_of_waits,
+)
 from parley_client.cli.domains import domains, zones
 from parley_client.cli.options import types_of
 from parley_client.cli.output import LONGEST_LINE, AsJson, after_ctrl_c, print_json, replace_unknown_signs, show, tell
@@ -268,6 +276,7 @@ def run() -> int:
     """Run `parley`; return its exit status, as docs/python-client.md has them."""
     sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115 - it is None where closed
     replace_unknown_signs()
+    tell_of_waits()
     try:
         status = _status()
         if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison] - it is where closed
