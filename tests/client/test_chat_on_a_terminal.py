@@ -68,6 +68,21 @@ async def test_a_long_line_is_refused_where_the_terminal_would_cut_it(
     assert await said(client, f"{unique}-agent") == ["Hello\nworld"]
 
 
+async def test_a_refused_message_is_told_of_and_the_next_one_asked_for(
+    parley: CommandLine, client: AsyncParley, unique: str
+) -> None:
+    await client.agents.log_off(f"{unique}-agent")
+    shown = await typed(parley, f"{unique}-agent", ("> ", "Hello"), ("> ", "Are you there?"))
+    assert shown.count("3002: ") == 2
+
+
+async def test_a_credential_that_is_refused_ends_a_chat(parley: CommandLine, client: AsyncParley, unique: str) -> None:
+    parley.environment["PARLEY_API_KEY"] = (await client.keys.create("reader", scopes={"read_only": True})).key
+    chat = (sys.executable, "-m", "parley_client", "chat", f"{unique}-agent")
+    status, shown = await asyncio.to_thread(on_a_terminal, chat, [("> ", "Hello\n")], parley.environment)
+    assert (status, "2003: " in shown) == (12, True)
+
+
 async def test_a_line_of_blanks_is_forgotten(parley: CommandLine, client: AsyncParley, unique: str) -> None:
     await typed(parley, f"{unique}-agent", ("> ", "  "), ("> ", "\\"), ("... ", ""), ("> ", "after"))
     assert await said(client, f"{unique}-agent") == ["after"]

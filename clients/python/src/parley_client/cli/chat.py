@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import parley_client
-from parley_client import EntityError, GatewayError, ParleyError
+from parley_client import AccessError, EntityError, GatewayError, InvalidSetting, ParleyError, Refused
 from parley_client.cli.context import client
+from parley_client.cli.failures import told
 from parley_client.cli.output import AsJson, after_ctrl_c, ask, print_json, tell, visible
 
 if TYPE_CHECKING:
@@ -51,8 +52,16 @@ def chat(
         _find_or_create(parley, agent, profile, create=create)
     elif profile is not None:
         raise typer.BadParameter("it is for an agent that is created: add --create", param_hint="--profile")
-    for said in [text] if text is not None else _typed():
-        _say(parley, agent, said, conversation, as_json)
+    if text is not None:
+        _say(parley, agent, text, conversation, as_json)
+        return
+    for said in _typed():
+        try:
+            _say(parley, agent, said, conversation, as_json)
+        except AccessError:
+            raise
+        except (Refused, InvalidSetting) as error:  # the next message may do better
+            told(error)
 
 
 def _find_or_create(parley: "Parley", agent: str, profile: str | None, *, create: bool) -> None:

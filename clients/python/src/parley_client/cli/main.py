@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from parley_client import InvalidSetting, NoConnection, ParleyError, Refused
+from parley_client import ParleyError, Refused
 from parley_client._version import __version__
 from parley_client.cli import profiles
 from parley_client.cli.admin import admin
@@ -19,23 +19,18 @@ from parley_client.cli.context import (
     Settings,
     client,
     client_of_profile,
-    hint,
     settings,
     tell_of_waits,
 )
 from parley_client.cli.domains import domains, zones
+from parley_client.cli.failures import NO_UTF_8, OTHER_ERROR, WRONG_USAGE, told
 from parley_client.cli.options import types_of
 from parley_client.cli.output import LONGEST_LINE, AsJson, after_ctrl_c, print_json, replace_unknown_signs, show, tell
 from parley_client.cli.start import INTERRUPTED, READER_GONE
 from parley_client.cli.top import top
 from parley_client.cli.webhooks import webhooks
 
-NO_CONNECTION = 3
-OTHER_ERROR = 1
-WRONG_USAGE = 2
-NO_UTF_8 = "The text is not valid UTF-8."
 OTHER_GATEWAY = "The session of the profile {} is kept: it is of {}, not of {}. Log off without --url and PARLEY_URL."
-RUNNING = "Is the gateway running, and is this its address (--url or PARLEY_URL)?"
 
 
 class _Commands(TyperGroup):
@@ -296,7 +291,7 @@ def _status() -> int:
             raise ended.__context__ from None
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except ParleyError as error:
-        return _told(error)
+        return told(error)
     except UnicodeError:  # bytes of an argument or a pipe, which Python keeps as lone surrogates
         tell(NO_UTF_8)
         return WRONG_USAGE
@@ -306,22 +301,3 @@ def _status() -> int:
         tell(f"The output can't be written: {error.strerror or error}.")
         return OTHER_ERROR
     return 0
-
-
-def _told(error: ParleyError) -> int:
-    """Say on stderr what went wrong; return the exit status."""
-    match error:
-        case Refused():
-            status, said = 10 + error.code // 1000, f"{error.code}: {error.note}"
-        case NoConnection():
-            status, said = NO_CONNECTION, f"No connection: {error}. {RUNNING}"
-        case InvalidSetting() if isinstance(error.__context__, UnicodeError):
-            status, said = WRONG_USAGE, NO_UTF_8
-        case InvalidSetting():
-            status, said = WRONG_USAGE, str(error)
-        case _:
-            status, said = OTHER_ERROR, str(error)
-    helps = hint(error.code) if isinstance(error, Refused) else None
-    for line in (said, *([helps] if helps else ()), *getattr(error, "__notes__", ())):
-        tell(line)
-    return status
