@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+import multiprocessing
 import stat
 import sys
 import threading
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from typer.testing import CliRunner
 from config.version import VERSION
 from parley_client import AsyncParley
 from parley_client import Parley as SyncParley
+from parley_client.cli import profiles
 from parley_client.cli.main import app
 from tests.support.client_world import PASSWORD
 from tests.support.command_line import CommandLine
@@ -97,6 +100,31 @@ async def test_a_session_that_can_t_be_kept_is_said(parley: CommandLine, tmp_pat
     ran = await parley("login", "bohr", "--register")
     assert (ran.status, ran.out) == (2, "")
     assert ran.err.startswith(str(tmp_path / "parley"))
+    (tmp_path / "parley").unlink()
+    ran = await parley("login", "bohr", "--register", XDG_CONFIG_HOME="/proc")  # where nobody makes a folder
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err.startswith("/proc/parley/profiles.json can't be written")
+    assert (await parley("login", "bohr", "--register")).status == 0  # nobody was made before
+
+
+def _keep(gate: Barrier, number: int) -> None:
+    gate.wait()
+    for each in range(5):
+        profiles.write(f"{number}-{each}", profiles.Profile("http://127.0.0.1:9", "plk_x"))
+
+
+def test_profiles_that_are_written_at_once_are_all_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    forks = multiprocessing.get_context("fork")
+    gate = forks.Barrier(6)
+    writers = [forks.Process(target=_keep, args=(gate, number)) for number in range(6)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(60)
+    assert [writer.exitcode for writer in writers] == [0] * 6
+    assert sorted(profiles.names("")) == sorted(f"{number}-{each}" for number in range(6) for each in range(5))
+    assert [path.name for path in (tmp_path / "parley").iterdir()] == ["profiles.json"]
 
 
 async def test_a_chat_with_nothing_to_say_is_wrong_usage_whoever_is_named(parley: CommandLine) -> None:

@@ -118,6 +118,7 @@ def login(
     as_json: AsJson = False,
 ) -> None:
     """Log on, and keep the session in the profile."""
+    profiles.check_writable()  # before a user is made and a session opened, of which nobody would know
     secret = password or _asked_password(is_new=register)
     parley = client(context, makes_profile=True)
     if register:

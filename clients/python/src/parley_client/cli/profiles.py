@@ -2,6 +2,10 @@
 
 import json
 import os
+import sys
+import tempfile
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -10,6 +14,9 @@ import typer
 
 from parley_client import InvalidSetting
 from parley_client._decoding import json_of
+
+if sys.platform != "win32":
+    import fcntl
 
 DEFAULT = "default"
 
@@ -54,18 +61,53 @@ def write(name: str, profile: Profile) -> Path:
     Raises:
         InvalidSetting: the file can't be written.
     """
-    kept = _all() | {name: asdict(profile)}
     path = _file()
+    with _writing(path):
+        os.replace(_written(path.parent, _all() | {name: asdict(profile)}), path)
+    return path
+
+
+def check_writable() -> None:
+    """Check that a profile can be kept, before there is one.
+
+    Raises:
+        InvalidSetting: the file can't be written.
+    """
+    path = _file()
+    with _writing(path):
+        os.unlink(_written(path.parent, _all()))
+
+
+@contextmanager
+def _writing(path: Path) -> Generator[None]:
+    """Write the file while no other process does.
+
+    Raises:
+        InvalidSetting: it can't be written.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        new = path.with_suffix(".new")
-        new.unlink(missing_ok=True)
-        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            json.dump(kept, file, indent=2)
-        new.replace(path)
+        with ExitStack() as closing:
+            if sys.platform != "win32":
+                folder = os.open(path.parent, os.O_RDONLY)
+                closing.callback(os.close, folder)
+                with suppress(OSError):  # a file system without locks
+                    fcntl.flock(folder, fcntl.LOCK_EX)
+            yield
     except OSError as error:
         raise InvalidSetting(f"{path} can't be written: {error.strerror}") from error
-    return path
+
+
+def _written(folder: Path, kept: dict[str, dict[str, str | None]]) -> str:
+    """Return a new file beside the one with profiles, which holds these and which only the user reads."""
+    descriptor, new = tempfile.mkstemp(".new", "profiles-", folder)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(kept, file, indent=2)
+    except OSError:
+        os.unlink(new)
+        raise
+    return new
 
 
 def _file() -> Path:
