@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from config.version import VERSION
-from parley_client import AsyncParley
+from parley_client import AsyncParley, NoConnection
 from parley_client import Parley as SyncParley
 from parley_client.cli import profiles
 from parley_client.cli.main import app
@@ -267,6 +267,23 @@ async def test_doctor_asks_once(parley: CommandLine, hangs: bool, said: str) -> 
     assert (ran.status, ran.out, ran.err.partition(":")[0]) == (3, "", "No connection")
     assert said in ran.err
     assert len(asked) == 1
+
+
+async def test_doctor_waits_for_no_answer_that_trickles(parley: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("parley_client.cli.doctor.LONGEST_S", 0.5)
+
+    async def trickles(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n")
+        while True:
+            writer.write(b" ")
+            await writer.drain()
+            await asyncio.sleep(0.1)
+
+    async with raw_server(trickles) as port, asyncio.timeout(60):
+        command = ("--url", f"http://127.0.0.1:{port}", "doctor")
+        ran = await asyncio.to_thread(CliRunner().invoke, app, command, env=parley.environment)
+    assert isinstance(ran.exception, NoConnection)
+    assert "no whole answer came in 0.5 seconds" in str(ran.exception)
 
 
 async def test_an_endless_pipe_is_refused(parley: CommandLine, unique: str) -> None:

@@ -22,6 +22,7 @@ from parley_client.cli.context import (
     settings,
     tell_of_waits,
 )
+from parley_client.cli.doctor import doctor
 from parley_client.cli.domains import domains, zones
 from parley_client.cli.failures import NO_UTF_8, OTHER_ERROR, WRONG_USAGE, told
 from parley_client.cli.options import types_of
@@ -252,20 +253,7 @@ def revoke_key(
         print_json({"id": key_id})
 
 
-@app.command()
-def doctor(context: typer.Context, *, as_json: AsJson = False) -> None:
-    """Check the address, the gateway and the credential, once; reports a hanging gateway after ten seconds."""
-    parley = client(context).with_options(timeout=10, tries=1)
-    health = parley.gateway.health()
-    try:
-        user = parley.users.read()
-    except ParleyError as error:
-        error.add_note(f"The gateway itself answers: {parley.url} is Parley {health.version}, {health.status}.")
-        raise
-    if as_json:
-        print_json({"url": parley.url, "version": health.version, "status": health.status, "user": user})
-    else:
-        typer.echo(f"{parley.url}: Parley {health.version}, {health.status}; you are {user.name} on {user.plan}.")
+app.command()(doctor)
 
 
 def run() -> int:
