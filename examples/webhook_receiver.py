@@ -26,7 +26,8 @@ class Receiver(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Verify a delivery, answer it, and print its event."""
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+        length = self.headers.get("Content-Length", "")
+        body = self.rfile.read(int(length) if length.isdecimal() else 0)
         try:
             event = verify(body, dict(self.headers), self.secret)
         except BadSignature as error:

@@ -217,6 +217,7 @@ async def test_a_key_that_wins_over_the_session_is_told_of_where_it_is_refused(
 ) -> None:
     told = "PARLEY_API_KEY was sent, which wins over the session"
     assert (await parley("login", f"{unique}-user", "--register")).status == 0
+    assert (await parley("agents", "list", PARLEY_API_KEY=" ")).status == 0  # one that is blank does not
     (made,) = (await parley("keys", "create", "reader", "--read-only", "--json")).records
     for key, code in ((made["key"], "2003:"), ("plk_wrong", "2001:")):
         refused = await parley("keys", "list", PARLEY_API_KEY=key)
@@ -266,6 +267,7 @@ async def test_doctor_asks_once(parley: CommandLine, hangs: bool, said: str) -> 
         ran = await parley("--url", f"http://127.0.0.1:{port}", "doctor")
     assert (ran.status, ran.out, ran.err.partition(":")[0]) == (3, "", "No connection")
     assert said in ran.err
+    assert ".." not in ran.err
     assert len(asked) == 1
 
 

@@ -82,6 +82,13 @@ def test_a_proxy_or_certificates_that_can_t_be_used_are_refused_by_name(
     assert "hunter2" not in str(error.value)
 
 
+def test_a_socks_proxy_that_needs_more_is_told_of_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "socksio", None)
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
+    with pytest.raises(InvalidSetting, match=r"pip install httpx2\[socks\]"):
+        Parley("http://gateway.test")
+
+
 async def test_an_error_on_the_way_names_the_whole_address_and_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     async with AsyncParley(f"{NOWHERE}/under/a/prefix", tries=1) as client:
         with pytest.raises(NoConnection, match=f"GET {NOWHERE}/under/a/prefix/api/health: "):

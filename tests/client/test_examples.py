@@ -1,5 +1,6 @@
 """The programs of examples/ run against the gateway; what they print is compared with what they promise."""
 
+import asyncio
 import os
 import re
 import signal
@@ -110,6 +111,13 @@ async def test_a_webhook_receiver_takes_what_is_signed_and_nothing_else(gateway:
         async with http.post(receiving[1], json={"type": "webhook.test"}, headers=forged) as answer:
             assert answer.status == 400
         assert await running.out.readline() == b"Refused: the signature is not of this secret and body\n"
+        port = int(receiving[1].rpartition(":")[2].rstrip("/"))
+        for length in (b"", b"Content-Length: many\r\n"):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + length + b"\r\n")
+            assert (await reader.readline()).split()[1] == b"400"
+            assert await running.out.readline() == b"Refused: the delivery has no signature\n"
+            writer.close()
         await client.agents.create("voltage", "Measures")
         assert (await running.out.readline()).startswith(b"agent.deployment.created: {")
         assert len(await client.webhooks.list()) == 1

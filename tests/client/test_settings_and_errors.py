@@ -24,7 +24,7 @@ from parley_client import (
 from parley_client._settings import tls
 from parley_client.errors import refused
 from tests.support.gateway import CHECKOUT, GatewayProcess
-from tests.support.other_server import answering, events, page
+from tests.support.other_server import answer, answering, events, page, tps
 from tests.support.receiver import raw_server
 
 BROKEN = "whsec_\nbroken"
@@ -111,6 +111,23 @@ def test_the_line_break_after_a_key_from_a_file_does_no_harm(
     monkeypatch.setenv("PARLEY_API_KEY", f"{key}\n")
     with Parley(f" {gateway.base}/\n") as client:
         assert client.users.read().name.startswith("sandbox-")
+
+
+async def test_an_empty_key_is_none_and_a_blank_variable_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with answering(answer(200, {})) as other:
+        for variable, key in (("plk_of_environment", ""), (" \n", None)):
+            monkeypatch.setenv("PARLEY_API_KEY", variable)
+            async with AsyncParley(other.url, key) as client:
+                await client.request("GET", "/api/keys")
+                await client.with_options(tries=1).request("GET", "/api/keys")
+    assert other.sent("Authorization") == [None] * 4
+
+
+async def test_a_raw_answer_shows_no_token_in_its_repr() -> None:
+    async with answering(tps(content=({"token": "pls_secret"},))) as other, AsyncParley(other.url) as client:
+        made = await client.send("US_LogOn", {"target": {"user": "lovelace"}})
+    assert made.content[0]["token"] == "pls_secret"
+    assert "pls_secret" not in repr(made)
 
 
 def test_settings_of_some_calls_hold_for_them_alone_over_the_same_connections(

@@ -13,6 +13,7 @@ from parley_client import AsyncParley
 from tests.support.client_world import PASSWORD
 from tests.support.command_line import CommandLine
 from tests.support.gateway import GatewayProcess
+from tests.support.terminal import on_a_terminal
 
 EVIL = "a\x1b[2Jb\x1b]52;c;Y29weQ==\x07\x9b31m\x7f\r\nmallory: c"
 """It clears the screen, writes to the clipboard, changes the colour, and looks like two messages."""
@@ -105,3 +106,11 @@ def test_a_closed_input_is_an_empty_one(parley: CommandLine, arguments: str, sta
     command = ["/bin/sh", "-c", f"exec {sys.executable} -m parley_client {arguments} <&-"]
     ran = subprocess.run(command, env=parley.environment, capture_output=True, text=True, timeout=60, check=False)
     assert (ran.returncode, "Traceback" in ran.stderr) == (status, False), ran.stderr
+
+
+@pytest.mark.parametrize(("term", "shown"), [("dumb", "One\nTwo\n"), ("xterm", "One\n\x1b[2mTwo\x1b[0m\n")])
+async def test_lines_are_styled_only_on_terminals_that_can(tmp_path: Path, term: str, shown: str) -> None:
+    program = "from parley_client.cli.output import tell; tell('One'); tell('Two', dim=True)"
+    environment = CommandLine(tmp_path, "http://127.0.0.1:9").environment | {"TERM": term}
+    ran = await asyncio.to_thread(on_a_terminal, (sys.executable, "-c", program), [], environment, with_styles=True)
+    assert ran == (0, shown)

@@ -58,14 +58,18 @@ def recorded(text: str) -> list[Recorded]:
 
 
 def on_a_terminal(
-    command: Sequence[str], typed: Sequence[tuple[str, str]], environment: Mapping[str, str]
+    command: Sequence[str],
+    typed: Sequence[tuple[str, str]],
+    environment: Mapping[str, str],
+    *,
+    with_styles: bool = False,
 ) -> tuple[int, str]:
     """Run a program on a terminal, and type each text once the prompt before it stands at the end.
 
     It must leave the terminal as it was.
 
     Return:
-        The exit status, and all that the terminal showed, without styles.
+        The exit status, and all that the terminal showed, without styles unless they are asked for.
     """
     ours, theirs = pty.openpty()
     before = termios.tcgetattr(ours)
@@ -81,7 +85,8 @@ def on_a_terminal(
     shown, waiting, decoder = "", list(typed), getincrementaldecoder("utf-8")()
     try:
         while piece := _read(ours):
-            shown = STYLES.sub("", shown + decoder.decode(piece))
+            shown += decoder.decode(piece)
+            shown = shown if with_styles else STYLES.sub("", shown)
             if waiting and shown.endswith(waiting[0][0]):
                 os.write(ours, waiting.pop(0)[1].encode())
         assert is_left_sane(shown), shown

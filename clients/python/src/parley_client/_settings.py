@@ -54,14 +54,13 @@ def is_web_address(url: str) -> bool:
 
 
 def key_of(given: str | None) -> str | None:
-    """Return the credential: the given one, else PARLEY_API_KEY, else None.
+    """Return the credential: the given one, else PARLEY_API_KEY; None where that is blank.
 
     Raises:
         InvalidSetting: it can't be sent in a header. The message doesn't hold it.
     """
-    return _of_header(
-        given or os.environ.get("PARLEY_API_KEY"), "the key has characters that no key has; is it an API key"
-    )
+    key = os.environ.get("PARLEY_API_KEY") if given is None else given
+    return _of_header(key, "the key has characters that no key has; is it an API key")
 
 
 def secret_of(given: str | None) -> str | None:
@@ -118,7 +117,8 @@ def connections(make: Callable[[], Made]) -> Made:
         return make()
     except (OSError, ValueError, ImportError, httpx2.InvalidURL) as error:
         named = [name for name in (*_CERTIFICATES, *_PROXIES) if os.environ.get(name) or os.environ.get(name.lower())]
-        why = error.msg if isinstance(error, ImportError) else type(error).__name__
+        # httpx2 still names the extra of httpx
+        why = error.msg.replace("httpx[", "httpx2[") if isinstance(error, ImportError) else type(error).__name__
         raise InvalidSetting(
             f"the environment's {' or '.join(named)} can't be used ({why}): certificates are a file or a folder, "
             "and a proxy is like http://proxy:3128"

@@ -25,8 +25,8 @@ class Answer:
     """
 
     header: Header
-    profile: tuple[Mapping[str, Any], ...]
-    content: tuple[Mapping[str, Any], ...]
+    profile: tuple[Mapping[str, Any], ...] = field(repr=False)  # a token or a secret may be in it
+    content: tuple[Mapping[str, Any], ...] = field(repr=False)
     headers: Mapping[str, str]
 
     @property

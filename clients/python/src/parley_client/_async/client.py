@@ -43,7 +43,7 @@ class AsyncParley:
 
     Args:
         url: the gateway's address; PARLEY_URL, else http://127.0.0.1:8000, where absent.
-        key: an API key or a session token; PARLEY_API_KEY where absent.
+        key: an API key or a session token; PARLEY_API_KEY where absent, none where empty.
         brand: the gateway's brand, a segment of its paths.
         timeout: seconds that the gateway may be silent; a chat may take 310.
         tries: how often a call is tried, if it may be.
@@ -137,7 +137,7 @@ class AsyncParley:
         repeats = self._transport.repeats
         made = type(self)(
             self.url,
-            self._key,
+            self._key or "",  # not PARLEY_API_KEY's, where there is none
             brand=self._brand,
             timeout=self._timeout if timeout is None else timeout,
             tries=repeats.tries if tries is None else tries,
@@ -145,7 +145,6 @@ class AsyncParley:
             internal_secret=self._internal_secret,
             http=self._transport.http,
         )
-        made._key = self._key  # not PARLEY_API_KEY's, where there is none
         made._chat_timeout = self._chat_timeout if timeout is None else timeout
         made._is_derived = True
         return made

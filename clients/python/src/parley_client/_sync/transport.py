@@ -200,8 +200,8 @@ class Transport:
             raise NoConnection(f"{self._place_of(call)}: a header can't be sent as it is", may_be_done=False) from None
         else:
             unsent = isinstance(trouble, _UNSENT)
-            said = _FULL if isinstance(trouble, httpx2.PoolTimeout) else str(trouble) or type(trouble).__name__
-            error = NoConnection(f"{self._place_of(call)}: {said}", may_be_done=reached)
+            said = _FULL if isinstance(trouble, httpx2.PoolTimeout) else str(trouble).rstrip(".")
+            error = NoConnection(f"{self._place_of(call)}: {said or type(trouble).__name__}", may_be_done=reached)
             wait = repeats.wait_after(tries, None) if unsent or call.repeatable else None
         if wait is None:
             raise error from (None if isinstance(trouble, Passing) else trouble)

@@ -59,17 +59,22 @@ def client(context: typer.Context, *, makes_profile: bool = False) -> "parley_cl
     given = settings(context)
     kept = profiles.read(given.profile)
     url = given.url or os.environ.get("PARLEY_URL") or kept.url
-    key_of_environment = os.environ.get("PARLEY_API_KEY")
-    key = key_of_environment or kept.key
+    of_environment = key_of_environment()
+    key = of_environment or kept.key
     if not (url and key) and not makes_profile and given.profile not in (profiles.DEFAULT, *profiles.names("")):
         name = given.profile
         tell(f"There is no profile {name} yet; `parley --profile {name} login USER` makes it.")
     _hints.clear()
     if not makes_profile:
-        _hints.update(_hints_of(context, given, is_from_environment=bool(key_of_environment)))
+        _hints.update(_hints_of(context, given, is_from_environment=bool(of_environment)))
     made = parley_client.Parley(url, key, brand=given.brand, internal_secret=given.internal_secret)
     context.call_on_close(made.close)
     return made
+
+
+def key_of_environment() -> str:
+    """Return PARLEY_API_KEY, empty where it is blank or not set."""
+    return os.environ.get("PARLEY_API_KEY", "").strip()
 
 
 def client_of_profile(context: typer.Context) -> "parley_client.Parley":

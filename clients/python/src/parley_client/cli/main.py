@@ -19,6 +19,7 @@ from parley_client.cli.context import (
     Settings,
     client,
     client_of_profile,
+    key_of_environment,
     settings,
     tell_of_waits,
 )
@@ -31,6 +32,7 @@ from parley_client.cli.start import INTERRUPTED, READER_GONE
 from parley_client.cli.top import top
 from parley_client.cli.webhooks import webhooks
 
+SEEN = "Given here, everybody on this machine sees it in the list of processes; the variable is better."
 OTHER_GATEWAY = "The session of the profile {} is kept: it is of {}, not of {}. Log off without --url and PARLEY_URL."
 
 
@@ -95,7 +97,7 @@ def options(
         str | None,
         typer.Option(
             envvar="PARLEY_INTERNAL_SECRET",
-            help="The gateway's INTERNAL_SECRET, for admin and top without a role, and to register operators.",
+            help=f"The gateway's INTERNAL_SECRET, for admin and top without a role, and to register operators. {SEEN}",
         ),
     ] = None,
     version: Annotated[
@@ -113,7 +115,7 @@ def login(
     *,
     password: Annotated[
         str | None,
-        typer.Option(envvar="PARLEY_PASSWORD", help="Asked for on a terminal; else the first line of a pipe."),
+        typer.Option(envvar="PARLEY_PASSWORD", help=f"Asked for on a terminal; else the first line of a pipe. {SEEN}"),
     ] = None,
     register: Annotated[bool, typer.Option("--register", help="Register this user first.")] = False,
     as_json: AsJson = False,
@@ -127,7 +129,7 @@ def login(
     session, token = parley.users.log_on(user, secret)
     given = settings(context)
     path = profiles.write(given.profile, profiles.Profile(parley.url, token.token))
-    if os.environ.get("PARLEY_API_KEY"):
+    if key_of_environment():
         tell("PARLEY_API_KEY is set, and wins over this session; unset it.")
     if as_json:
         print_json(session)

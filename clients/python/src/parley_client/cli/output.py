@@ -2,6 +2,7 @@
 
 import codecs
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any
@@ -38,7 +39,10 @@ def visible_line(text: str) -> str:
 
 def tell(text: str = "", *, dim: bool = False) -> None:
     """Print a line on stderr."""
-    typer.secho(visible(text), err=True, dim=dim or None)
+    if dim and os.environ.get("TERM") != "dumb":
+        typer.secho(visible(text), err=True, dim=True)
+    else:
+        typer.echo(visible(text), err=True)
 
 
 def after_ctrl_c() -> None:
