@@ -111,7 +111,7 @@ class AsyncParley:
         return self._transport.address
 
     async def close(self) -> None:
-        """Close the connections, also under calls and streams that wait; they raise NoConnection.
+        """Close the connections; who waits for a stream gets NoConnection at once, and for a call once that has ended.
 
         A client of `with_options` leaves the connections to the one that it was made from.
         """

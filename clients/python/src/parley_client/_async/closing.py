@@ -32,7 +32,7 @@ class AsyncLine:
 
 
 class AsyncClosable:
-    """A stream that ends with the block of `async with`, or when it is closed."""
+    """A stream that ends with the block that it was made for, or when it is closed."""
 
     def __init__(self) -> None:
         self._line = AsyncLine()

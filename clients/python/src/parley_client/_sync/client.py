@@ -112,7 +112,7 @@ class Parley:
         return self._transport.address
 
     def close(self) -> None:
-        """Close the connections, also under calls and streams that wait; they raise NoConnection.
+        """Close the connections; who waits for a stream gets NoConnection at once, and for a call once that has ended.
 
         A client of `with_options` leaves the connections to the one that it was made from.
         """
