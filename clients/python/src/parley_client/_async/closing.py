@@ -16,7 +16,7 @@ class AsyncLine:
         """The answer that is read."""
         self.is_closed = False
         """Whether the stream is closed."""
-        self.pause = AsyncBell()
+        self.pause: AsyncBell = AsyncBell()
 
     async def hang_up(self) -> None:
         """End what is waited for: the next piece of the answer, or the pause."""

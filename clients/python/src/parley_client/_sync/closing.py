@@ -17,7 +17,7 @@ class Line:
         """The answer that is read."""
         self.is_closed = False
         """Whether the stream is closed."""
-        self.pause = Bell()
+        self.pause: Bell = Bell()
 
     def hang_up(self) -> None:
         """End what is waited for: the next piece of the answer, or the pause."""
