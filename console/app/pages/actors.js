@@ -92,7 +92,7 @@ function More({ found: { actors, limit }, busy, onMore }) {
 }
 
 const COLUMNS = [
-  { title: "Name", sort: () => "name", cell: (row) => row.name ?? html`<span class="mono">${row.key}</span>` },
+  { title: "Name", name: true, sort: () => "name", cell: (row) => row.name ?? html`<span class="mono">${row.key}</span>` },
   { title: "Kind", sort: () => "kind", cell: (row) => row.kind },
   { title: "Waiting", align: "end", sort: () => "mailbox", cell: (row) => number(row.mailbox) },
   { title: "Handled", align: "end", sort: () => "handled", cell: (row) => number(row.handled) },

@@ -29,7 +29,7 @@ export default function Audit({ query }) {
   };
   const columns = [
     { title: "Time", cell: (entry) => html`<${Time} at=${entry.time} />` },
-    ...(own ? [] : [{ title: "User", cell: userOf }]),
+    ...(own ? [] : [{ title: "User", name: true, cell: userOf }]),
     { title: "Act", cell: (entry) => html`<code>${entry.service}</code>` },
     { title: "Target", cell: (entry) => html`<${Target} of=${entry.target} />`, wide: true },
     { title: "Result", cell: resultOf },
@@ -72,7 +72,7 @@ function Details({ entry, onClose }) {
 const idOf = (entry) => `${entry.request_id} ${entry.service} ${entry.time}`;
 
 function userOf({ user, credential_id: credential }) {
-  if (user) return html`<${Link} class="nowrap" href=${to("users", user)}>${user}<//>`;
+  if (user) return html`<${Link} href=${to("users", user)}>${user}<//>`;
   return html`<span class="quiet">${credential === "internal" ? "the internal secret" : "a user that is gone"}</span>`;
 }
 

@@ -40,9 +40,9 @@ function List({ query }) {
 }
 
 const COLUMNS = [
-  { title: "Name", cell: ({ name }) => name },
+  { title: "Name", name: true, cell: ({ name }) => name },
   { title: "Memories", align: "end", cell: ({ memories }) => number(memories) },
-  { title: "Owner", cell: ({ owner }) => (owner === session().user ? "you" : owner) },
+  { title: "Owner", name: true, cell: ({ owner }) => (owner === session().user ? "you" : owner) },
   { title: "Who sees it", hideOnPhone: true, cell: ({ access }) => html`<${Access} of=${access} />` },
   { title: "Description", wide: true, hideOnPhone: true, cell: ({ description }) => html`<span class="line">${description}</span>` },
   { title: "Changed", hideOnPhone: true, cell: (row) => html`<span class="nowrap"><${Time} at=${row.updated_at} relative /></span>` },

@@ -35,9 +35,9 @@ function List({ query }) {
 }
 
 const COLUMNS = [
-  { title: "Name", cell: ({ name }) => name },
-  { title: "Owner", cell: ({ owner }) => (owner === session().user ? "you" : owner) },
-  { title: "Founder", hideOnPhone: true, cell: ({ founder }) => founder },
+  { title: "Name", name: true, cell: ({ name }) => name },
+  { title: "Owner", name: true, cell: ({ owner }) => (owner === session().user ? "you" : owner) },
+  { title: "Founder", name: true, hideOnPhone: true, cell: ({ founder }) => founder },
   { title: "Who sees it", hideOnPhone: true, cell: ({ access }) => html`<${Access} of=${access} />` },
   { title: "Description", wide: true, hideOnPhone: true, cell: ({ description }) => html`<span class="line">${description}</span>` },
   { title: "Changed", hideOnPhone: true, cell: (row) => html`<span class="nowrap"><${Time} at=${row.updated_at} relative /></span>` },

@@ -100,9 +100,9 @@ function Relations({ picture, node }) {
 const KINDS = { admin: "accent", founder: "accent", banned: "bad", offered: "warning", invited: "warning" };
 
 const RELATIONS = [
-  { title: "Who", cell: ({ holder }) => holder.name },
+  { title: "Who", name: true, cell: ({ holder }) => holder.name },
   { title: "Kind", hideOnPhone: true, cell: ({ holder }) => holder.kind },
   { title: "Relation", cell: ({ relation }) => html`<${Badge} kind=${KINDS[relation] ?? "neutral"}>${relation}<//>` },
-  { title: "To", cell: ({ held }) => held.name },
+  { title: "To", name: true, cell: ({ held }) => held.name },
   { title: "Its kind", cell: ({ held }) => held.kind },
 ];

@@ -117,8 +117,8 @@ function Offers({ agent, offers, reload }) {
   };
   if (offers.length === 0) return null;
   const columns = [
-    { title: "Bank", cell: ({ bank }) => bank },
-    { title: "From", cell: ({ owner }) => owner },
+    { title: "Bank", name: true, cell: ({ bank }) => bank },
+    { title: "From", name: true, cell: ({ owner }) => owner },
     { title: "Permission", cell: ({ permission }) => permission },
     { title: "Since", hideOnPhone: true, cell: ({ since }) => html`<${Time} at=${since} relative />` },
     {
