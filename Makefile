@@ -32,8 +32,7 @@ PYRIGHT := PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(PY) -m pyright
 
 SWAGGER_UI := console/swagger-ui
 SWAGGER_UI_VERSION := 5.35.0
-SWAGGER_UI_FILES := LICENSE NOTICE swagger-ui-bundle.js swagger-ui-bundle.js.LICENSE.txt swagger-ui.css \
-	favicon-32x32.png
+SWAGGER_UI_FILES := LICENSE NOTICE swagger-ui-bundle.js swagger-ui-bundle.js.LICENSE.txt swagger-ui.css
 # The package's `dist.integrity`: npm view swagger-ui-dist@VERSION dist.integrity
 SWAGGER_UI_INTEGRITY := sha512-U06rpMtW9V3XPGOBeamTUSr0Z09jMX4IJuANpE/EZbAhw0G8CgwrzU4YmXkn/h0wCDNsXdGarTNNHC3sU8yVUQ==
 # The console's libraries. Preact 11 has no file for a plain script, and its modules need an import map.

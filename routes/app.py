@@ -147,7 +147,7 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
         health_blueprint(core, options.version),
         metrics_blueprint(core, requests, connections, lag, live),
         openapi_blueprint(options.brand),
-        docs_blueprint(welcome_assets()),
+        docs_blueprint(welcome_assets(), console=options.console_enabled),
         welcome_blueprint(options.version, options.brand, console=options.console_enabled),
         *((console_pages(),) if options.console_enabled else ()),
     )

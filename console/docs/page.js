@@ -1,3 +1,9 @@
+// Swagger UI's own switch of the theme; the class follows the system's.
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const follow = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
+dark.addEventListener("change", follow);
+follow();
+
 // Shows the gateway's own OpenAPI document. validatorUrl null: no badge of another host.
 const ui = window.SwaggerUIBundle({
   url: "/api/tps/openapi.json",

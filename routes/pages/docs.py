@@ -15,9 +15,12 @@ _JAVASCRIPT = "text/javascript; charset=utf-8"
 _ASSETS = {
     "swagger-ui/swagger-ui-bundle.js": _JAVASCRIPT,
     "swagger-ui/swagger-ui.css": "text/css; charset=utf-8",
-    "swagger-ui/favicon-32x32.png": "image/png",
     "docs/page.js": _JAVASCRIPT,
+    "docs/page.css": "text/css; charset=utf-8",
+    "welcome/icon.svg": "image/svg+xml",
 }
+
+_CONSOLE_LINK = '<a href="/console">Console</a>\n'
 
 _PAGE_HEADERS = {
     # Swagger UI sets style attributes and draws its icons from data: addresses; it needs nothing else.
@@ -52,11 +55,12 @@ class Asset:
         return f"{self.path}?v={self.version}"
 
 
-def docs_blueprint(more: Iterable[Asset] = ()) -> Blueprint:
-    """Return the routes of GET /docs, its files and the files of other pages."""
+def docs_blueprint(more: Iterable[Asset] = (), *, console: bool = True) -> Blueprint:
+    """Return the routes of GET /docs, its files and the files of other pages; with a link to a `console`."""
     assets = [load_asset(CONSOLE / file, content_type) for file, content_type in _ASSETS.items()]
     by_name = {asset.name: asset for asset in (*assets, *more)}
-    page = with_versions((CONSOLE / "docs" / "page.html").read_text(encoding="utf-8"), assets)
+    html = (CONSOLE / "docs" / "page.html").read_text(encoding="utf-8")
+    page = with_versions(html.replace("{console}", _CONSOLE_LINK if console else ""), assets)
     page_etag = etag(version_of(page))
     blueprint = Blueprint("docs", url_prefix="/docs")
 

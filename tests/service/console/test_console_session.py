@@ -264,3 +264,4 @@ async def test_a_disabled_console_is_not_there_and_its_cookie_is_worth_nothing(t
         assert watch.refused(1006, 404).http == 404
         assert "console" not in (await client.request("GET", "/")).body["links"]
         assert "console" not in (await client.request("GET", "/", headers={"Accept": "text/html"})).body
+        assert "/console" not in (await client.request("GET", "/docs")).body

@@ -47,6 +47,6 @@ async def test_others_get_the_text_itself(sanic_client: Client, accepted: str):
 
 
 async def test_pictures_and_small_answers_stay_as_they_are(sanic_client: Client):
-    for path in ("/docs/assets/favicon-32x32.png", "/", "/docs"):
+    for path in ("/docs/assets/icon.svg", "/", "/docs"):
         _, headers, _ = await ask(sanic_client, path, **{"Accept-Encoding": "gzip"})
         assert "Content-Encoding" not in headers

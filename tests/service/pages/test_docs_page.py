@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
-from playwright.async_api import Page
+from playwright.async_api import Page, expect
 from sanic import Sanic
 from sanic.response import JSONResponse, json
 from yarl import URL
@@ -21,6 +21,7 @@ SAMPLE = {
         "version": "2026-03-19",
         "description": "Try `curl http://127.0.0.1:8000/greetings`.",
     },
+    "servers": [{"url": "http://127.0.0.1:8000"}],
     "paths": {
         "/greetings": {
             "post": {
@@ -84,6 +85,31 @@ async def test_the_page_shows_every_operation_and_asks_no_other_host(origin: str
 async def test_examples_have_the_address_of_the_gateway_that_shows_them(origin: str, page: Page) -> None:
     await page.goto(f"{origin}/docs")
     await page.get_by_text(f"curl {origin}/greetings").wait_for()
+
+
+async def test_the_page_is_dark_where_the_system_is(origin: str, page: Page) -> None:
+    await page.emulate_media(color_scheme="dark")
+    await page.goto(f"{origin}/docs")
+    title = page.get_by_role("heading", name="Sample gateway")
+    light, dark = "rgb(59, 65, 81)", "rgb(28, 32, 34)"
+    await expect(page.locator("html")).to_have_css("background-color", dark)
+    await expect(title).not_to_have_css("color", light)
+    await page.emulate_media(color_scheme="light")
+    await expect(page.locator("html")).not_to_have_css("background-color", dark)
+    await expect(title).to_have_css("color", light)
+
+
+async def test_the_page_leads_back_and_offers_no_choice_of_one(origin: str, page: Page) -> None:
+    await page.goto(f"{origin}/docs")
+    await page.get_by_text("Send a greeting").wait_for()
+    await expect(page.get_by_role("combobox")).to_have_count(0)
+    links = page.get_by_role("navigation", name="Parley").get_by_role("link")
+    assert [await link.get_attribute("href") for link in await links.all()] == ["/", "/console"]
+    async with aiohttp.ClientSession(origin) as client:
+        icon = await page.locator("link[rel=icon]").get_attribute("href")
+        assert icon is not None
+        async with client.get(icon) as answer:
+            assert (answer.status, answer.content_type) == (200, "image/svg+xml")
 
 
 async def test_the_page_ignores_a_document_named_in_its_address(origin: str, page: Page) -> None:
