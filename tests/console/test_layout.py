@@ -45,3 +45,25 @@ async def test_the_longest_names_leave_all_columns_of_a_table_in_view(
         width, shown = await frame.evaluate("(frame) => [frame.scrollWidth, frame.clientWidth]")
         assert width <= shown, f"{label} is {width} px wide in {shown} px"
         assert (await place_of(row))["height"] < 200, f"a name of {label} is a tall column"
+
+
+async def test_the_cells_of_a_row_begin_at_its_top(console: Console, auditor: Client, unique: str):
+    await auditor.agent(f"{unique}-agent")
+    (await auditor.command("AP_LogOff", target={"agent": f"{unique}-agent"})).ok()
+    page = await console.window(auditor, "/console/audit?service=AP_LogOff")
+    row = page.get_by_role("row").filter(has_text=f"{unique}-agent")
+    await row.locator(".target").last.evaluate("(target) => { target.append(' and more words'.repeat(20)); }")
+    assert (await place_of(row.locator("time")))["top"] - (await place_of(row))["top"] < 16
+
+
+async def test_an_attempt_s_error_has_room(console: Console, user: Client):
+    body = {"url": "http://127.0.0.1:9/hook", "events": ["webhook.test"]}
+    id = (await user.request("POST", "/api/webhooks/endpoints", json=body)).body["id"]
+    page = await console.window(user, f"/console/webhooks/{id}")
+    await page.get_by_role("button", name="Send a test event").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Send").click()
+    delivery = page.get_by_role("list", name="Deliveries").get_by_role("button", name="webhook.test")
+    await expect(delivery).to_contain_text("1 attempt")
+    await delivery.click()
+    error = page.get_by_role("table", name="Attempts").get_by_text("The server refused the connection.")
+    assert (await place_of(error))["height"] < 30, "the error stands on more than one line"

@@ -138,5 +138,5 @@ const COLUMNS = [
   { title: "Status", cell: ({ status }) => (status === null ? "none" : html`<${Badge} kind=${status < 300 ? "good" : "bad"}>${status}<//>`) },
   { title: "Latency", align: "end", cell: ({ latency_ms: ms }) => html`<span class="nowrap">${duration(ms)}</span>` },
   { title: "Error", cell: ({ error }) => error && html`<span class="attempt-error"><code>${error}</code> ${ERRORS[error]}</span>` },
-  { title: "Response", wide: true, cell: ({ response }) => (response ? html`<pre class="response">${response}</pre>` : html`<span class="quiet">empty</span>`) },
+  { title: "Response", cell: ({ response }) => (response ? html`<pre class="response">${response}</pre>` : html`<span class="quiet">empty</span>`) },
 ];
