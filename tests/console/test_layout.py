@@ -1,11 +1,13 @@
 """How pages lay out what they show: long names and texts, old times, wide windows, and nothing at all."""
 
+import re
 from typing import Any
 
 from playwright.async_api import Locator, expect
 
 from tests.support.console import Console
 from tests.support.gateway import Client
+from tests.support.memories import made_bank
 
 
 async def place_of(found: Locator) -> Any:
@@ -67,3 +69,15 @@ async def test_an_attempt_s_error_has_room(console: Console, user: Client):
     await delivery.click()
     error = page.get_by_role("table", name="Attempts").get_by_text("The server refused the connection.")
     assert (await place_of(error))["height"] < 30, "the error stands on more than one line"
+
+
+async def test_a_time_that_is_told_by_its_age_grows_older(console: Console, user: Client, unique: str):
+    await user.agent(f"{unique}-agent")
+    await made_bank(user, unique)
+    page = await console.window(user)
+    await page.clock.install()
+    await page.goto(f"{console.base}/console/banks")
+    age = page.get_by_role("table", name="Memory banks").get_by_role("time")
+    await expect(age).to_have_text("just now")
+    await page.clock.fast_forward("20:00")
+    await expect(age).to_have_text(re.compile(r"^2[0-9] min ago$"))

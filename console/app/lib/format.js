@@ -1,4 +1,5 @@
 import { html } from "./preact.js";
+import { createStore } from "./store.js";
 
 const LANGUAGE = navigator.language;
 const DAY_MS = 86_400_000;
@@ -30,10 +31,18 @@ export function ago(iso, now = Date.now()) {
   return `${plural(Math.floor(ms / DAY_MS), "day")} ago`;
 }
 
+const minute = createStore(Date.now());
+setInterval(() => minute.set(Date.now()), 60_000);
+
+function Ago({ at }) {
+  minute.use(); // draws it anew as it grows older
+  return ago(at);
+}
+
 /** A time as users read it, with the exact ISO time on hover; `relative` shows how long ago it was. */
 export function Time({ at, relative = false }) {
   if (!at) return html`<span class="quiet">never</span>`;
-  return html`<time datetime=${at} title=${at}>${relative ? ago(at) : when(at)}</time>`;
+  return html`<time datetime=${at} title=${at}>${relative ? html`<${Ago} at=${at} />` : when(at)}</time>`;
 }
 
 /** Format a number with its thousands apart: 12,345. */
