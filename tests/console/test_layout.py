@@ -81,3 +81,12 @@ async def test_a_time_that_is_told_by_its_age_grows_older(console: Console, user
     await expect(age).to_have_text("just now")
     await page.clock.fast_forward("20:00")
     await expect(age).to_have_text(re.compile(r"^2[0-9] min ago$"))
+
+
+async def test_a_fact_s_time_has_its_day(console: Console, user: Client, unique: str):
+    await user.agent(f"{unique}-agent")
+    page = await console.window(user)
+    for path, label in (("", "User since"), (f"/agents/{unique}-agent", "Created")):
+        await page.goto(f"{console.base}/console{path}")
+        fact = page.locator(".facts > div").filter(has=page.get_by_text(label, exact=True)).get_by_role("definition")
+        await expect(fact).to_have_text(re.compile(r"\b20\d\d\b.*\d\d:\d\d:\d\d"))

@@ -5,6 +5,7 @@ const LANGUAGE = navigator.language;
 const DAY_MS = 86_400_000;
 const time = new Intl.DateTimeFormat(LANGUAGE, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 const dayAndTime = new Intl.DateTimeFormat(LANGUAGE, { dateStyle: "medium", timeStyle: "short", hourCycle: "h23" });
+const dayAndSecond = new Intl.DateTimeFormat(LANGUAGE, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
 const clockTime = new Intl.DateTimeFormat(LANGUAGE, { timeStyle: "medium", hourCycle: "h23" });
 const days = new Intl.DateTimeFormat(LANGUAGE, { dateStyle: "full" });
 const numbers = new Intl.NumberFormat("en");
@@ -39,10 +40,14 @@ function Ago({ at }) {
   return ago(at);
 }
 
-/** A time as users read it, with the exact ISO time on hover; `relative` shows how long ago it was. */
-export function Time({ at, relative = false }) {
+/** A time as users read it, with the exact ISO time on hover.
+ *
+ * `relative` shows how long ago it was; `dated` shows its day even today, where no list of the same day is around it.
+ */
+export function Time({ at, relative = false, dated = false }) {
   if (!at) return html`<span class="quiet">never</span>`;
-  return html`<time datetime=${at} title=${at}>${relative ? html`<${Ago} at=${at} />` : when(at)}</time>`;
+  const shown = dated ? dayAndSecond.format(new Date(at)) : when(at);
+  return html`<time datetime=${at} title=${at}>${relative ? html`<${Ago} at=${at} />` : shown}</time>`;
 }
 
 /** Format a number with its thousands apart: 12,345. */

@@ -42,7 +42,7 @@ export default function Home() {
           <${Facts} of=${{
             Plan: record && html`<${Badge} kind="accent">${record.plan}<//>`,
             Role: role === "user" ? null : html`<${Badge}>${role}<//>`,
-            "User since": record && html`<${Time} at=${record.created_at} />`,
+            "User since": record && html`<${Time} at=${record.created_at} dated />`,
           }} />
         <//>
       </div>`}

@@ -87,8 +87,8 @@ function Details({ agent, messages }) {
     Description: agent.description,
     Profile: agent.profile && html`<div class="prose">${agent.profile}</div>`,
     "Your messages": html`<span class="number">${number(messages)}</span> in your conversations with it`,
-    Created: html`<${Time} at=${agent.created_at} />`,
-    Changed: html`<${Time} at=${agent.updated_at} />`,
+    Created: html`<${Time} at=${agent.created_at} dated />`,
+    Changed: html`<${Time} at=${agent.updated_at} dated />`,
     Id: html`<code>${agent.id}</code>`,
   }} />`;
 }

@@ -63,8 +63,8 @@ function Details({ view: { bank, owner, permission } }) {
     "Your permission": owner ? null : html`<${Badge} kind="accent">${permission}<//>`,
     "Who sees it": html`<${Access} of=${bank.access} /> ${SEEN_BY.banks[bank.access]}`,
     Memories: html`<span class="number">${number(bank.memories)}</span>`,
-    Created: html`<${Time} at=${bank.created_at} />`,
-    Changed: html`<${Time} at=${bank.updated_at} />`,
+    Created: html`<${Time} at=${bank.created_at} dated />`,
+    Changed: html`<${Time} at=${bank.updated_at} dated />`,
     Id: html`<code>${bank.id}</code>`,
   }} />`;
 }

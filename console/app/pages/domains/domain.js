@@ -68,8 +68,8 @@ function Details({ domain }) {
     "Who sees it": html`<${Access} of=${domain.access} /> ${SEEN_BY.domains[domain.access]}`,
     Description: domain.description,
     Profile: domain.profile && html`<div class="prose">${domain.profile}</div>`,
-    Created: html`<${Time} at=${domain.created_at} />`,
-    Changed: html`<${Time} at=${domain.updated_at} />`,
+    Created: html`<${Time} at=${domain.created_at} dated />`,
+    Changed: html`<${Time} at=${domain.updated_at} dated />`,
     Id: html`<code>${domain.id}</code>`,
   }} />`;
 }

@@ -32,7 +32,7 @@ function About({ user }) {
   const { quota, counts } = user;
   return html`<${Facts} of=${{
     State: html`<${StateBadge} state=${user.state} />`,
-    "Suspended since": user.suspended_at && html`<${Time} at=${user.suspended_at} />`,
+    "Suspended since": user.suspended_at && html`<${Time} at=${user.suspended_at} dated />`,
     Role: html`<${RoleBadge} role=${user.role} />`,
     Plan: user.plan,
     "Requests today": quota.limit ? `${number(quota.used)} of ${number(quota.limit)}` : `${number(quota.used)}, no limit`,
@@ -43,7 +43,7 @@ function About({ user }) {
       plural(counts.api_keys, "API key"),
     ].join(", "),
     "Last use": html`<${Time} at=${user.last_used_at} relative />`,
-    "User since": html`<${Time} at=${user.created_at} />`,
+    "User since": html`<${Time} at=${user.created_at} dated />`,
     Description: user.description || null,
     Id: html`<code>${user.id}</code>`,
   }} />`;

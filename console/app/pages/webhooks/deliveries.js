@@ -122,8 +122,8 @@ function Attempts({ row, retried }) {
   });
   return html`
     <${Facts} of=${{
-      Created: html`<${Time} at=${row.created_at} />`,
-      "Next attempt": row.next_attempt_at && html`<${Time} at=${row.next_attempt_at} />`,
+      Created: html`<${Time} at=${row.created_at} dated />`,
+      "Next attempt": row.next_attempt_at && html`<${Time} at=${row.next_attempt_at} dated />`,
       Endpoint: html`<${Link} href=${to("webhooks", row.endpoint_id)}><code>${row.endpoint_id}</code><//>`,
       Event: html`<code>${row.event_id}</code>`,
       Delivery: html`<code>${row.id}</code>`,

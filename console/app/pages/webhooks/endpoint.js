@@ -45,8 +45,8 @@ function Details({ endpoint }) {
     State: html`<${EndpointState} of=${endpoint} />`,
     Events: endpoint.events.length === 0 ? "all" : endpoint.events.join(", "),
     Description: endpoint.description,
-    Created: html`<${Time} at=${endpoint.created_at} />`,
-    Changed: html`<${Time} at=${endpoint.updated_at} />`,
+    Created: html`<${Time} at=${endpoint.created_at} dated />`,
+    Changed: html`<${Time} at=${endpoint.updated_at} dated />`,
     Id: html`<code>${endpoint.id}</code>`,
   }} />`;
 }
