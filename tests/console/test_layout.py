@@ -3,9 +3,10 @@
 import re
 from typing import Any
 
+import pytest
 from playwright.async_api import Locator, expect
 
-from tests.support.console import Console
+from tests.support.console import PHONE, Console
 from tests.support.gateway import Client
 from tests.support.memories import made_bank
 
@@ -90,3 +91,18 @@ async def test_a_fact_s_time_has_its_day(console: Console, user: Client, unique:
         await page.goto(f"{console.base}/console{path}")
         fact = page.locator(".facts > div").filter(has=page.get_by_text(label, exact=True)).get_by_role("definition")
         await expect(fact).to_have_text(re.compile(r"\b20\d\d\b.*\d\d:\d\d:\d\d"))
+
+
+@pytest.mark.parametrize(("path", "thing"), [("chat", "agent"), ("zones", "domain")])
+@pytest.mark.parametrize("viewport", [None, PHONE], ids=["wide", "phone"])
+async def test_who_has_nothing_is_told_so_once_and_where_it_is_read(
+    console: Console, user: Client, path: str, thing: str, viewport: Any
+):
+    page = await console.window(user, f"/console/{path}", **({"viewport": viewport} if viewport else {}))
+    make = page.get_by_role("link", name=f"Make a{'n' if thing == 'agent' else ''} {thing}")
+    await expect(make).to_be_visible()
+    await expect(page.get_by_text(f"No {thing}s yet")).to_have_count(1)
+    await expect(page.get_by_text("Choose a")).to_have_count(0)
+    middle = (await place_of(make))["left"] + (await place_of(make))["width"] / 2
+    main = await place_of(page.get_by_role("main"))
+    assert abs(middle - (main["left"] + main["right"]) / 2) < 150, "it stands in the list"

@@ -9,7 +9,7 @@ import { html, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useStat
 import { Link, navigate, setQuery, to } from "../lib/router.js";
 import { session } from "../lib/session.js";
 import { useWatch } from "../lib/watch.js";
-import { Agents, State, Unavailable } from "./chat/agents.js";
+import { Agents, NoAgents, State, Unavailable } from "./chat/agents.js";
 import { useConversation } from "./chat/conversation.js";
 import { ConversationMenu, Conversations, isCurrent, titleOf } from "./chat/conversations.js";
 import { useDraft } from "./chat/draft.js";
@@ -20,9 +20,16 @@ const READS_EVERY_MS = 3000;
 /** Private conversations with agents: replies arrive as they are written, with their sources. */
 export default function Chat({ params, query }) {
   if (params.agent) return html`<${WithAgent} key=${params.agent} params=${params} query=${query} />`;
-  return html`<div class="talk">
-    <nav class="talk-list" aria-label="Agents"><h1 class="talk-list-name">Chat</h1><${Agents} find=${query.agent ?? ""} /></nav>
-    <div class="talk-main talk-none"><${Empty} title="Choose an agent" icon="chat">Your own agents and those of your roster are in the list.<//></div>
+  return html`<${Choice} query=${query} />`;
+}
+
+function Choice({ query }) {
+  const [none, setNone] = useState(false);
+  return html`<div class=${none ? "talk nothing" : "talk"}>
+    <nav class="talk-list" aria-label="Agents"><h1 class="talk-list-name">Chat</h1><${Agents} find=${query.agent ?? ""} onNone=${setNone} /></nav>
+    <div class="talk-main talk-none">${none
+      ? html`<${NoAgents} />`
+      : html`<${Empty} title="Choose an agent" icon="chat">Your own agents and those of your roster are in the list.<//>`}</div>
   </div>`;
 }
 

@@ -9,7 +9,7 @@ import { useWatch } from "../lib/watch.js";
 import { has } from "../routes.js";
 import { useDraft } from "./chat/draft.js";
 import { useSpaced } from "./chat/spaced.js";
-import { Domains, Zones as ZoneList } from "./zones/lists.js";
+import { Domains, NoDomains, Zones as ZoneList } from "./zones/lists.js";
 import { MemberList, useMembers } from "./zones/members.js";
 import { useMentions } from "./zones/mentions.js";
 import { useZone } from "./zones/zone.js";
@@ -28,13 +28,18 @@ const ENDS = {
 /** Zones of domains, followed live: their messages, members, and posts of one's own. */
 export default function Zones({ params, query }) {
   const { domain } = params;
-  if (!domain) {
-    return html`<div class="talk">
-      <nav class="talk-list" aria-label="Domains"><h1 class="talk-list-name">Zones</h1><${Domains} find=${query.domain ?? ""} /></nav>
-      <div class="talk-main talk-none"><${Empty} title="Choose a domain" icon="zones">Zones are its streams of messages. Reading along needs an agent that is a member.<//></div>
-    </div>`;
-  }
+  if (!domain) return html`<${Choice} query=${query} />`;
   return html`<${InDomain} key=${domain} params=${params} query=${query} />`;
+}
+
+function Choice({ query }) {
+  const [none, setNone] = useState(false);
+  return html`<div class=${none ? "talk nothing" : "talk"}>
+    <nav class="talk-list" aria-label="Domains"><h1 class="talk-list-name">Zones</h1><${Domains} find=${query.domain ?? ""} onNone=${setNone} /></nav>
+    <div class="talk-main talk-none">${none
+      ? html`<${NoDomains} />`
+      : html`<${Empty} title="Choose a domain" icon="zones">Zones are its streams of messages. Reading along needs an agent that is a member.<//>`}</div>
+  </div>`;
 }
 
 /** The zones of one domain, if the user sees it. */

@@ -2,18 +2,20 @@ import { Badge, Button, Empty, ErrorNotice, Field, LinkButton, Loading, More, No
 import { usePages } from "../../components/table.js";
 import { command } from "../../lib/api.js";
 import { useAction, useSettled } from "../../lib/load.js";
-import { html } from "../../lib/preact.js";
+import { html, useEffect } from "../../lib/preact.js";
 import { Link, setQuery, to } from "../../lib/router.js";
 import { session } from "../../lib/session.js";
 import { has } from "../../routes.js";
 
-/** A list of the agents with whom the user may chat: own ones and the roster. */
-export function Agents({ find }) {
+/** A list of the agents with whom the user may chat: own ones and the roster; `onNone` is told whether there is none. */
+export function Agents({ find, onNone }) {
   const prefix = useSettled(find, 200);
   const pages = usePages(async (cursor) => {
     const answer = await command("AP_List", { target: { agent: prefix || undefined }, page: { limit: 50, cursor: cursor ?? undefined } });
     return { rows: answer.profile, next: answer.header.next };
   }, [prefix]);
+  const none = pages.rows.length === 0 && pages.done;
+  useEffect(() => onNone(none && !find), [none, find]);
   return html`
     <div class="talk-list-head">
       <${Field} label="Find an agent" hideLabel type="search" placeholder="Find an agent" value=${find} maxlength="64"
@@ -26,12 +28,14 @@ export function Agents({ find }) {
       <//>
     </li>`)}</ul>
     ${pages.rows.length === 0 && pages.loading && html`<${Loading} />`}
-    ${pages.rows.length === 0 && pages.done && (find
-      ? html`<p class="quiet talk-list-note">No agent's name begins with that.</p>`
-      : html`<${Empty} title="No agents yet" icon="agents" actions=${has("/console/agents") && html`<${LinkButton} kind="primary" href="/console/agents">Make an agent<//>`}>
-          Make one, or add another user's agent to your roster.<//>`)}
+    ${none && find && html`<p class="quiet talk-list-note">No agent's name begins with that.</p>`}
     ${(pages.rows.length > 0 || pages.error) && html`<${More} pages=${pages} />`}`;
 }
+
+/** What is shown in place of a chat where there is no agent to choose. */
+export const NoAgents = () => html`<${Empty} title="No agents yet" icon="agents"
+  actions=${has("/console/agents") && html`<${LinkButton} kind="primary" href="/console/agents">Make an agent<//>`}>
+  Make one, or add another user's agent to your roster.<//>`;
 
 /** An agent's state as a word and a colour. */
 export const State = ({ state }) => html`<${Badge} kind=${state === "online" ? "good" : "neutral"}>${state}<//>`;

@@ -2,17 +2,19 @@ import { Button, Dialog, Empty, Field, Form, LinkButton, Loading, More } from ".
 import { usePages } from "../../components/table.js";
 import { command } from "../../lib/api.js";
 import { useSettled } from "../../lib/load.js";
-import { html, useState } from "../../lib/preact.js";
+import { html, useEffect, useState } from "../../lib/preact.js";
 import { Link, navigate, setQuery, to } from "../../lib/router.js";
 import { has } from "../../routes.js";
 
-/** The domains that the user sees. */
-export function Domains({ find }) {
+/** The domains that the user sees; `onNone` is told whether there is none. */
+export function Domains({ find, onNone }) {
   const prefix = useSettled(find, 200);
   const pages = usePages(async (cursor) => {
     const answer = await command("DM_List", { target: { domain: prefix || undefined }, page: { limit: 50, cursor: cursor ?? undefined } });
     return { rows: answer.profile, next: answer.header.next };
   }, [prefix]);
+  const none = pages.rows.length === 0 && pages.done;
+  useEffect(() => onNone(none && !find), [none, find]);
   return html`
     <div class="talk-list-head">
       <${Field} label="Find a domain" hideLabel type="search" placeholder="Find a domain" value=${find} maxlength="64"
@@ -24,12 +26,14 @@ export function Domains({ find }) {
       <//>
     </li>`)}</ul>
     ${pages.rows.length === 0 && pages.loading && html`<${Loading} />`}
-    ${pages.rows.length === 0 && pages.done && (find
-      ? html`<p class="quiet talk-list-note">No domain's name begins with that.</p>`
-      : html`<${Empty} title="No domains yet" icon="domains" actions=${has("/console/domains") && html`<${LinkButton} kind="primary" href="/console/domains">Make a domain<//>`}>
-          Make one with an agent of yours, or have one invited.<//>`)}
+    ${none && find && html`<p class="quiet talk-list-note">No domain's name begins with that.</p>`}
     ${(pages.rows.length > 0 || pages.error) && html`<${More} pages=${pages} />`}`;
 }
+
+/** What is shown in place of a zone where there is no domain to choose. */
+export const NoDomains = () => html`<${Empty} title="No domains yet" icon="domains"
+  actions=${has("/console/domains") && html`<${LinkButton} kind="primary" href="/console/domains">Make a domain<//>`}>
+  Make one with an agent of yours, or have one invited.<//>`;
 
 /** The zones of a domain, and a way to add one. */
 export function Zones({ domain, current }) {
