@@ -106,3 +106,14 @@ async def test_who_has_nothing_is_told_so_once_and_where_it_is_read(
     middle = (await place_of(make))["left"] + (await place_of(make))["width"] / 2
     main = await place_of(page.get_by_role("main"))
     assert abs(middle - (main["left"] + main["right"]) / 2) < 150, "it stands in the list"
+
+
+async def test_a_text_s_line_breaks_are_shown(console: Console, user: Client, unique: str):
+    text = "First paragraph.\n\nSecond paragraph."
+    await user.agent(f"{unique}-agent", description=text)
+    (await user.command("DM_Create", vx={"name": f"{unique}-domain", "description": text})).ok()
+    page = await console.window(user, f"/console/agents/{unique}-agent")
+    shown = page.get_by_text("First paragraph.")
+    assert await shown.inner_text() == text
+    await page.goto(f"{console.base}/console/domains/{unique}-domain")
+    assert await shown.inner_text() == text
