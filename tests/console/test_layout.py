@@ -117,3 +117,10 @@ async def test_a_text_s_line_breaks_are_shown(console: Console, user: Client, un
     assert await shown.inner_text() == text
     await page.goto(f"{console.base}/console/domains/{unique}-domain")
     assert await shown.inner_text() == text
+
+
+async def test_an_unknown_domain_is_told_in_the_width_of_the_page(console: Console, user: Client):
+    page = await console.window(user, "/console/zones/no-such-domain")
+    told = await place_of(page.get_by_text("There is no domain no-such-domain that you see"))
+    main = await place_of(page.get_by_role("main"))
+    assert abs((told["left"] + told["right"]) / 2 - (main["left"] + main["right"]) / 2) < 20
