@@ -124,3 +124,27 @@ async def test_an_unknown_domain_is_told_in_the_width_of_the_page(console: Conso
     told = await place_of(page.get_by_text("There is no domain no-such-domain that you see"))
     main = await place_of(page.get_by_role("main"))
     assert abs((told["left"] + told["right"]) / 2 - (main["left"] + main["right"]) / 2) < 20
+
+
+async def test_the_tiles_of_the_live_page_leave_none_alone(console: Console, auditor: Client):
+    page = await console.window(auditor, "/console/live")
+    tiles = page.locator(".live-tiles > div")
+    await expect(tiles).to_have_count(8)
+    tops = await tiles.evaluate_all("(all) => all.map((tile) => tile.offsetTop)")
+    assert {tops.count(top) for top in tops} in ({4}, {8})
+
+
+async def test_a_chart_spans_the_chosen_time_from_its_first_second_on(console: Console, auditor: Client):
+    page = await console.window(auditor, "/console/live?window=300", locale="en-GB")
+    written = await page.evaluate(
+        """() => new Promise((resolve) => {
+            const [written, write] = [[], CanvasRenderingContext2D.prototype.fillText];
+            CanvasRenderingContext2D.prototype.fillText = function (text, ...more) {
+                if (written.push(text) === 1) requestAnimationFrame(() => resolve(written));
+                write.call(this, text, ...more);
+            };
+        })"""
+    )
+    clocks = [text.split(":") for text in written if re.fullmatch(r"\d\d:\d\d:\d\d", text)]
+    times = [int(hour) * 3600 + int(minute) * 60 + int(second) for hour, minute, second in clocks]
+    assert 120 <= (times[-1] - times[0]) % 86_400 <= 300

@@ -8,13 +8,13 @@ let library = null;
 /** A chart over time: `data` is [seconds, values of the first series, ...] as uPlot has it, null for gaps.
  *
  * `series` is [{label, format?}], `marks` [{at: seconds, label}] are lines over all of it, `sync` a name that charts
- * with one cursor share. Charts with a `label` are read out by it; numbers must stand beside them as text, too.
+ * with one cursor share. The time axis has `span` seconds up to the newest value, also while there are fewer. Charts with a `label` are read out by it; numbers must stand beside them as text, too.
  */
-export function Chart({ label, data, series, marks = [], height = 180, sync, format = String }) {
+export function Chart({ label, data, series, span, marks = [], height = 180, sync, format = String }) {
   const place = useRef(null);
   const chart = useRef(null);
   const latest = useRef(null);
-  latest.current = { data, marks };
+  latest.current = { data, span, marks };
 
   useEffect(() => {
     let stopped = false;
@@ -22,7 +22,7 @@ export function Chart({ label, data, series, marks = [], height = 180, sync, for
     const draw = (uPlot) => {
       chart.current?.destroy();
       const size = { width: place.current.clientWidth || 300, height };
-      const options = optionsFor({ ...size, series, sync, format, marks: () => latest.current.marks });
+      const options = optionsFor({ ...size, series, sync, format, span: () => latest.current.span, marks: () => latest.current.marks });
       chart.current = new uPlot(options, latest.current.data, place.current);
       showNewest(chart.current);
     };
@@ -45,7 +45,7 @@ export function Chart({ label, data, series, marks = [], height = 180, sync, for
   useEffect(() => {
     chart.current?.setData(data);
     showNewest(chart.current);
-  }, [data, marks]);
+  }, [data, span, marks]);
 
   return html`<figure class="chart" aria-label=${label}><div ref=${place}></div></figure>`;
 }
@@ -61,7 +61,7 @@ function loadLibrary() {
   return library;
 }
 
-function optionsFor({ width, height, series, sync, format, marks }) {
+function optionsFor({ width, height, series, sync, format, span, marks }) {
   const axis = { stroke: colour("--text-quiet"), grid: { stroke: colour("--line-soft"), width: 1 }, ticks: { show: false } };
   const font = "11px system-ui, sans-serif";
   return {
@@ -69,7 +69,7 @@ function optionsFor({ width, height, series, sync, format, marks }) {
     height,
     cursor: { y: false, points: { size: 6 }, ...(sync ? { sync: { key: sync } } : {}) },
     legend: { live: true },
-    scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.1 : 1] } },
+    scales: { x: { range: (drawn, first, last) => rangeOf(drawn.data[0], first, last, span()) }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.1 : 1] } },
     axes: [
       { ...axis, font, size: 28, values: (_, ticks) => ticks.map((at) => clock(at)) },
       { ...axis, font, size: 56, values: (_, ticks) => ticks.map(format) },
@@ -86,6 +86,12 @@ function optionsFor({ width, height, series, sync, format, marks }) {
     ],
     hooks: { draw: [(drawn) => drawMarks(drawn, marks(), font)] },
   };
+}
+
+/** All values stand in the last `span` seconds; what a mouse has marked is shown as it is. */
+function rangeOf(seconds, first, last, span) {
+  const newest = seconds.at(-1);
+  return first > seconds[0] || last < newest ? [first, last] : [newest - span, newest];
 }
 
 function drawMarks(chart, marks, font) {

@@ -39,7 +39,7 @@ export default function Live({ query }) {
       <${Filters} query=${query} points=${view} node=${node} nodes=${Object.keys(newest.nodes)} />
       <${Unreachable} nodes=${newest.all.unreachable ?? []} />
       <${Tiles} figures=${figuresOf(newest, node)} />
-      <${Charts} points=${view} marks=${marks} node=${node} service=${query.service ?? servicesOf(view, node)[0]} />
+      <${Charts} points=${view} span=${span} marks=${marks} node=${node} service=${query.service ?? servicesOf(view, node)[0]} />
       <${Tables} point=${newest} node=${node} />`}
   <//>`;
 }

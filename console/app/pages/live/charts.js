@@ -24,13 +24,13 @@ const CHARTS = [
   ],
 ];
 
-/** The charts of the points shown, of one node or all. */
-export function Charts({ points, marks, node, service }) {
+/** The charts of the points shown, the last `span` seconds, of one node or all. */
+export function Charts({ points, span, marks, node, service }) {
   const busiest = useMemo(() => servicesOf(points, node).slice(0, BUSIEST).sort(), [points, node]);
   const rate = (name) => (figures) => figures.services[name]?.rate ?? 0;
   const ofService = (member) => (figures) => figures.services[service]?.[member] ?? null;
   const rates = { All: (figures) => figures.requests_s, ...Object.fromEntries(busiest.map((name) => [name, rate(name)])) };
-  const shared = { points, marks, node };
+  const shared = { points, span, marks, node };
   return html`<div class="charts">
     <${TimeChart} title="Requests" lines=${rates} format=${perSecond} ...${shared} />
     <${TimeChart} title=${service ? `Latency of ${service}` : "Latency"}
@@ -39,7 +39,7 @@ export function Charts({ points, marks, node, service }) {
   </div>`;
 }
 
-function TimeChart({ title, lines, format, points, marks, node }) {
+function TimeChart({ title, lines, format, points, span, marks, node }) {
   const data = useMemo(() => {
     const seconds = points.map((point) => point.at);
     const values = (line) => points.map((point) => valueAt(point, node, line));
@@ -47,7 +47,7 @@ function TimeChart({ title, lines, format, points, marks, node }) {
   }, [points, node, title, Object.keys(lines).join()]);
   const series = Object.keys(lines).map((label) => ({ label, format }));
   return html`<${Section} title=${title}>
-    <${Chart} label=${`${title} over time`} data=${data} series=${series} marks=${marks} sync="live" format=${format} height=${150} />
+    <${Chart} label=${`${title} over time`} data=${data} series=${series} span=${span} marks=${marks} sync="live" format=${format} height=${150} />
   <//>`;
 }
 
