@@ -1,5 +1,6 @@
 """The frame of the console: log-on and log-off, navigation, lost connections, themes, keyboard, phones."""
 
+import asyncio
 import re
 from pathlib import Path
 from typing import Literal
@@ -82,6 +83,26 @@ async def test_scripts_can_not_read_the_cookie_and_a_window_outlives_a_reload(co
     assert (cookie.get("httpOnly"), cookie.get("sameSite")) == (True, "Strict")
     await page.reload()
     await expect(page.get_by_role("heading", name="Welcome")).to_be_visible()
+
+
+async def test_a_page_says_that_it_loads_before_its_modules_are_there(console: Console):
+    page = await console.window(path="/docs", locale="en-GB")
+    may_go_on = asyncio.Event()
+
+    async def wait(route: Route) -> None:
+        await may_go_on.wait()
+        await route.continue_()
+
+    await page.route("**/app/app.js", wait)
+    await page.goto(f"{console.base}/console", wait_until="commit")
+    loading = page.get_by_role("status")
+    await expect(loading).to_have_text("Loading the console")
+    box = await loading.bounding_box()
+    assert box is not None
+    assert box["width"] > 100
+    may_go_on.set()
+    await is_logged_off(page)
+    await expect(page.get_by_text("Loading the console")).to_have_count(0)
 
 
 async def test_a_throttled_log_on_shows_the_gateway_s_note(browser: Browser, tmp_path: Path):

@@ -101,6 +101,21 @@ def test_every_module_and_style_sheet_is_used():
     assert [relative(file) for file in (*MODULES, *STYLES) if file not in used] == []
 
 
+def test_the_page_asks_for_the_modules_of_its_frame_all_at_once():
+    page = (APP / "page.html").read_text(encoding="utf-8")
+    todo, frame = [APP / "app.js"], set[Path]()
+    while todo:
+        module = todo.pop()
+        frame.add(module)
+        imported = {
+            (module.parent / path).resolve() for *_, path in _IMPORT.findall(module.read_text(encoding="utf-8"))
+        }
+        todo += imported - frame
+    frame.remove(APP / "app.js")
+    preloaded = re.findall(r'<link rel="modulepreload" href="\{assets\}/app/([\w./-]+)">', page)
+    assert preloaded == sorted(map(relative, frame))
+
+
 def test_every_page_is_documented():
     routes = re.findall(r"path: \"(/[^\"]+)\"", (APP / "routes.js").read_text(encoding="utf-8"))
     documented = re.findall(r"\| `(/console[^`]*)` \|", (CHECKOUT / "docs" / "console.md").read_text(encoding="utf-8"))
