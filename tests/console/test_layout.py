@@ -148,3 +148,15 @@ async def test_a_chart_spans_the_chosen_time_from_its_first_second_on(console: C
     clocks = [text.split(":") for text in written if re.fullmatch(r"\d\d:\d\d:\d\d", text)]
     times = [int(hour) * 3600 + int(minute) * 60 + int(second) for hour, minute, second in clocks]
     assert 120 <= (times[-1] - times[0]) % 86_400 <= 300
+
+
+@pytest.mark.parametrize(
+    ("path", "back"), [("agents", "Agents"), ("domains", "Domains"), ("banks", "Memory banks"), ("users", "Users")]
+)
+async def test_what_is_not_there_leads_back_to_its_list(console: Console, auditor: Client, path: str, back: str):
+    page = await console.window(auditor, f"/console/{path}/no-such-thing")
+    alert = page.get_by_role("alert")
+    await expect(alert).to_contain_text("code 3000")
+    await expect(page.get_by_role("button", name="Try again")).to_have_count(0)
+    await alert.get_by_role("link", name=f"Back to {back}").click()
+    await expect(page).to_have_url(f"{console.base}/console/{path}")

@@ -1,7 +1,8 @@
 import { connection } from "../lib/connection.js";
 import { duration } from "../lib/format.js";
+import { NOT_THERE } from "../lib/http.js";
 import { html, useEffect } from "../lib/preact.js";
-import { Button, CopyButton } from "./button.js";
+import { Button, CopyButton, LinkButton } from "./button.js";
 import { Icon } from "./icons.js";
 
 /** A note in the page: kind is "info", "good", "warning" or "error"; errors are read out at once. */
@@ -16,15 +17,18 @@ export function Notice({ kind = "info", title, actions, children }) {
 
 /** What went wrong, in the gateway's words, with its code and request id; `retry` adds a button.
  *
+ * What is not there doesn't come by another try: then `back`, {href, label}, is a link in the button's place.
  * Where the gateway could not be reached, it is tried again as soon as it can be.
  */
-export function ErrorNotice({ error, retry }) {
+export function ErrorNotice({ error, retry, back }) {
   useEffect(() => (error?.unreached && retry ? connection.whenBack(() => retry()) : undefined), [error]);
   if (!error) return null;
   const about = [error.code ? `code ${error.code}` : null, error.requestId ? `request ${error.requestId}` : null];
   const told = about.filter(Boolean).join(", ");
-  return html`<${Notice} kind="error"
-    actions=${retry && html`<${Button} size="small" icon="refresh" onClick=${() => retry()}>Try again<//>`}>
+  const way = back && error.code === NOT_THERE
+    ? html`<${LinkButton} size="small" icon="left" href=${back.href}>Back to ${back.label}<//>`
+    : retry && html`<${Button} size="small" icon="refresh" onClick=${() => retry()}>Try again<//>`;
+  return html`<${Notice} kind="error" actions=${way}>
     ${error.note ?? error.message}
     ${error.retryAfter ? html` Try again in ${duration(error.retryAfter * 1000)}.` : null}
     ${told && html`<div class="fine">${told}</div>`}
@@ -54,9 +58,9 @@ export function Loading({ lines = 4, label = "Loading" }) {
   </div>`;
 }
 
-/** Show a useLoad: its loading and error states, then children(data). */
-export function Loaded({ from, lines, children }) {
-  if (from.error && from.data === null) return html`<${ErrorNotice} error=${from.error} retry=${from.reload} />`;
+/** Show a useLoad: its loading and error states, then children(data). `back` is where one goes if it is not there. */
+export function Loaded({ from, lines, back, children }) {
+  if (from.error && from.data === null) return html`<${ErrorNotice} error=${from.error} retry=${from.reload} back=${back} />`;
   if (from.data === null) return html`<${Loading} lines=${lines} />`;
   return html`${from.error && html`<${ErrorNotice} error=${from.error} retry=${from.reload} />`}${children(from.data)}`;
 }

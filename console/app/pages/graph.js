@@ -17,7 +17,7 @@ export default function Graph({ params, query }) {
     <${Form} inline label="Another user" submit="Show" submitKind="plain" onSubmit=${({ user }) => navigate(to("graph", user.trim()))}>
       <${Field} label="User" name="user" key=${name} value=${name} required />
     <//>
-    ${found.error ? html`<${ErrorNotice} error=${found.error} retry=${found.reload} />`
+    ${found.error ? html`<${ErrorNotice} error=${found.error} retry=${found.reload} back=${{ href: to("graph"), label: "your own" }} />`
       : html`<${Loaded} from=${found}>${(graph) => html`<${Shown} graph=${graph} chosen=${query.chosen} />`}<//>`}
   <//>`;
 }

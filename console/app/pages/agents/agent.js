@@ -21,7 +21,7 @@ export function Agent({ name }) {
   };
   return html`<${Page} title=${agent?.name ?? name} back=${BACK}
     actions=${agent && html`<${Actions} agent=${agent} onChanged=${saved} reload=${read.reload} />`}>
-    <${Loaded} from=${read}>${({ profile: [record], content: [links] }) => html`
+    <${Loaded} from=${read} back=${BACK}>${({ profile: [record], content: [links] }) => html`
       <${Offers} agent=${record} offers=${links.offers} reload=${read.reload} />
       <${Section} title="Details"><${Details} agent=${record} messages=${links.messages} /><//>
       <div class="halves">

@@ -51,7 +51,7 @@ export function Bank({ name, query }) {
 }
 
 function Closed({ error, reload }) {
-  if (error.code === NOT_THERE) return html`<${ErrorNotice} error=${error} retry=${reload} />`;
+  if (error.code === NOT_THERE) return html`<${ErrorNotice} error=${error} back=${BACK} />`;
   return html`<${Empty} title="You may see this bank, but not read it" icon="banks"
     actions=${html`<${Button} icon="refresh" onClick=${() => reload()}>Try again<//>`}>${error.note}<//>`;
 }

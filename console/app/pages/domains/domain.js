@@ -26,7 +26,7 @@ export function Domain({ name }) {
   };
   return html`<${Page} title=${domain?.name ?? name} back=${BACK} intro=${domain?.description}
     actions=${owner && html`<${Actions} domain=${domain} onSaved=${saved} />`}>
-    <${Loaded} from=${read}>${({ domain: record, member }) => {
+    <${Loaded} from=${read} back=${BACK}>${({ domain: record, member }) => {
       const who = standing({ domain: record, user: session().user, member });
       return html`
         <p class="summary">

@@ -12,11 +12,13 @@ import { RoleBadge, StateBadge } from "./badges.js";
 /** Return the path of a user in the operator's API. */
 export const pathOf = (name) => `/api/admin/users/${encodeURIComponent(name)}`;
 
+const BACK = { href: to("users"), label: "Users" };
+
 /** One user: what it is, and for operators what they can do about it. */
 export function User({ name }) {
   const account = useLoad(() => route("GET", pathOf(name)), [name]);
-  return html`<${Page} title=${account.data?.name ?? name} back=${{ href: to("users"), label: "Users" }}>
-    <${Loaded} from=${account}>${(user) => html`
+  return html`<${Page} title=${account.data?.name ?? name} back=${BACK}>
+    <${Loaded} from=${account} back=${BACK}>${(user) => html`
       <div class="columns">
         <${Section} title="User"><${About} user=${user} /><//>
         ${hasRole("operator")
