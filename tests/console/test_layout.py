@@ -160,3 +160,22 @@ async def test_what_is_not_there_leads_back_to_its_list(console: Console, audito
     await expect(page.get_by_role("button", name="Try again")).to_have_count(0)
     await alert.get_by_role("link", name=f"Back to {back}").click()
     await expect(page).to_have_url(f"{console.base}/console/{path}")
+
+
+async def test_a_graph_s_notices_stand_apart_and_its_names_stay_in_their_boxes(
+    console: Console, auditor: Client, unique: str
+):
+    page = await console.window(auditor, "/console/graph")
+    form = await place_of(page.get_by_role("form", name="Another user"))
+    nothing = page.locator(".empty")
+    await expect(nothing).to_contain_text("holds nothing")
+    assert (await place_of(nothing))["top"] - form["bottom"] >= 12
+    await page.goto(f"{console.base}/console/graph/no-such-user")
+    assert (await place_of(page.get_by_role("alert")))["top"] - form["bottom"] >= 12
+
+    await auditor.agent(f"{unique[:2]}{'W' * 60}{unique[-2:]}")
+    await page.goto(f"{console.base}/console/graph")
+    node = page.get_by_role("group", name="Who holds whom").get_by_role("button", name="agent")
+    box, name = await place_of(node.locator("rect")), await place_of(node.locator("text").last)
+    await expect(node).to_contain_text("WW…")
+    assert name["right"] < box["right"]

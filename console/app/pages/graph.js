@@ -64,14 +64,25 @@ function Node({ node, size, chosen, class: more }) {
     choose();
   };
   const kind = node.own ? node.kind : `${node.kind} of ${node.owner}`;
-  const shown = node.name.length > 22 ? `${node.name.slice(0, 21)}…` : node.name;
   return html`<g class=${`graph-node ${node.own ? "own" : ""} ${chosen ? "chosen" : ""} ${more}`} transform=${`translate(${node.x} ${node.y})`}
       role="button" tabindex="0" aria-pressed=${String(chosen)}
       onClick=${choose} onKeyDown=${onKeyDown}>
     <rect width=${size.width} height=${size.height} rx="7" />
     <text x="12" y="18" class="graph-kind">${kind}</text>${" "}
-    <text x="12" y="35">${shown}</text>
+    <text x="12" y="35">${fitting(node.name, size.width - 24)}</text>
   </g>`;
+}
+
+const pen = document.createElement("canvas").getContext("2d");
+
+/** Return as much of a name as fits a width in pixels. */
+function fitting(name, width) {
+  pen.font = `13px ${getComputedStyle(document.body).fontFamily}`; // as .graph-node text has it
+  const fits = (text) => pen.measureText(text).width <= width;
+  if (fits(name)) return name;
+  let length = name.length;
+  while (length > 1 && !fits(`${name.slice(0, length)}…`)) length -= 1;
+  return `${name.slice(0, length)}…`;
 }
 
 function Chosen({ node, user }) {
