@@ -179,3 +179,11 @@ async def test_a_graph_s_notices_stand_apart_and_its_names_stay_in_their_boxes(
     box, name = await place_of(node.locator("rect")), await place_of(node.locator("text").last)
     await expect(node).to_contain_text("WW…")
     assert name["right"] < box["right"]
+
+
+async def test_an_endpoint_s_description_has_its_share_of_the_width(console: Console, user: Client):
+    body = {"url": "https://hooks.example.com/parley", "description": "Tells the team of everything that happens here"}
+    assert (await user.request("POST", "/api/webhooks/endpoints", json=body)).http == 201
+    page = await console.window(user, "/console/webhooks")
+    line = page.get_by_role("table", name="Endpoints").get_by_text(body["description"])
+    assert (await place_of(line))["height"] < 30, "it is broken into lines beside an empty column"

@@ -44,7 +44,7 @@ function Overview({ endpoints, catalog, query }) {
 }
 
 const COLUMNS = [
-  { title: "Endpoint", wide: true, cell: ({ url }) => html`<span class="long">${url}</span>` },
+  { title: "Endpoint", cell: ({ url }) => html`<span class="long">${url}</span>` },
   { title: "State", cell: (row) => html`<${EndpointState} of=${row} />` },
   { title: "Events", cell: ({ events }) => html`<${EventBadges} of=${events} />` },
   { title: "Description", hideOnPhone: true, cell: ({ description }) => html`<span class="line">${description}</span>` },
