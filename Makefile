@@ -46,6 +46,9 @@ HTM_INTEGRITY := sha512-983Vyg8NwUE7JkZ6NmOqpCZ+sh1bKv2iYTlUkzlWmA5JD2acKoxd4KVx
 UPLOT_VERSION := 1.6.32
 UPLOT_FILES := LICENSE dist/uPlot.esm.js dist/uPlot.min.css
 UPLOT_INTEGRITY := sha512-KIMVnG68zvu5XXUbC4LQEPnhwOxBuLyW1AHtpm6IKTXImkbLgkMy+jabjLgSLMasNuGGzQm/ep3tOkyTxpiQIw==
+MARKDOWN_IT_VERSION := 15.0.3
+MARKDOWN_IT_FILES := LICENSE dist/browser/markdown-it.umd.min.js
+MARKDOWN_IT_INTEGRITY := sha512-+Az7Ojz3iRGu8KYMvJ6xVhvrxP3eE+vEtJX75Ow88XBpcQNV/0lGX5ZynIIBftREo4DC2jsveAMDaeltmm8QvQ==
 INTEGRITY := import base64, hashlib, sys; \
 	print("sha512-" + base64.b64encode(hashlib.sha512(open(sys.argv[1], "rb").read()).digest()).decode())
 
@@ -249,6 +252,7 @@ console-vendor: ## Fetch the console's libraries from the npm registry into cons
 	$(call fetch-npm,$(VENDOR)/preact,preact,PREACT,MIT,console-vendor)
 	$(call fetch-npm,$(VENDOR)/htm,htm,HTM,Apache-2.0,console-vendor)
 	$(call fetch-npm,$(VENDOR)/uplot,uplot,UPLOT,MIT,console-vendor)
+	$(call fetch-npm,$(VENDOR)/markdown-it,markdown-it,MARKDOWN_IT,MIT; entities in it: BSD-2-Clause,console-vendor)
 
 .PHONY: clean
 clean: ## Remove the environments and caches (data/ stays)

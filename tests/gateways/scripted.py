@@ -1,8 +1,8 @@
 """A gateway with a chat engine that runs the words of the message as instructions.
 
-`say:TEXT` yields a piece, `wait:PATH` waits until that file is there (and makes PATH.reached), `recall:WORD` names the
-memories in its turn, `cite:WORD` draws on them without naming them, `fail` raises, and `failonce:PATH` raises unless
-that file is there (and makes it).
+`say:TEXT` yields a piece, `read:PATH` the text of that file, `wait:PATH` waits until that file is there (and makes
+PATH.reached), `recall:WORD` names the memories in its turn, `cite:WORD` draws on them without naming them, `fail`
+raises, and `failonce:PATH` raises unless that file is there (and makes it).
 @NAME is no instruction.
 """
 
@@ -23,6 +23,8 @@ class ScriptedEngine:
             verb, _, argument = step.partition(":")
             if verb == "say":
                 yield argument
+            elif verb == "read":
+                yield Path(argument).read_text(encoding="utf-8")
             elif verb == "wait":
                 await _wait_for(Path(argument))
             elif verb == "recall":

@@ -2,6 +2,7 @@ import { Time } from "../lib/format.js";
 import { html, useMemo } from "../lib/preact.js";
 import { Link, to } from "../lib/router.js";
 import { has } from "../routes.js";
+import { Markdown } from "./markdown.js";
 import { Badge } from "./notice.js";
 import { RichText } from "./text.js";
 
@@ -11,7 +12,7 @@ const MARKS = {
 };
 
 /** A message with its author, time, mark and sources; `writing` shows that its text is still arriving;
- * `@name` of `names` stands out.
+ * `@name` of `names` stands out. An agent's text is Markdown, a user's stands as it was typed.
  */
 export function Message({ message, own, writing = false, names }) {
   // Long lists are drawn anew with each piece of a reply, so what has not changed is not even compared.
@@ -32,10 +33,16 @@ function draw(message, own, writing, names) {
       </header>
       <div class="message-text">${content === "" && writing
         ? html`<p class="writing"><span class="spinner" aria-hidden="true"></span>${writing}</p>`
-        : html`<${RichText} text=${content} names=${names} />`}${content !== "" && writing && html`<span class="caret" aria-hidden="true"></span>`}</div>
+        : html`<${Content} message=${message} writing=${Boolean(writing)} names=${names} />`}${content !== "" && writing && html`<span class="caret" aria-hidden="true"></span>`}</div>
       <${Sources} sources=${sources} />
     </div>
   </article>`;
+}
+
+function Content({ message: { role, content, sources = [] }, writing, names }) {
+  const isOfQuotes = sources.length > 0 && sources.every(({ quote }) => content.includes(`“${quote}”`)); // these stand as they were said
+  if (role !== "agent" || isOfQuotes) return html`<${RichText} text=${content} names=${names} />`;
+  return html`<${Markdown} text=${content} names=${names} writing=${writing} />`;
 }
 
 /** What a reply was drawn from: the bank or the conversation, and the words. */
