@@ -169,7 +169,7 @@ async def test_wrong_input_is_told_with_the_gateway_s_note(console: Console, use
     await dialog.get_by_label("URL").fill("ftp://example.com/")
     await dialog.get_by_role("button", name="Create").click()
     await expect(dialog.get_by_role("alert")).to_contain_text("code 1003")
-    await page.keyboard.press("Escape")
+    await dialog.get_by_role("button", name="Cancel").click()
     await page.get_by_role("button", name="Send a test event").click()
     await dialog.get_by_label("Data").fill("{no JSON")
     await dialog.get_by_role("button", name="Send").click()

@@ -1,4 +1,4 @@
-import { html, useEffect, useId, useRef } from "../lib/preact.js";
+import { html, useEffect, useId, useRef, useState } from "../lib/preact.js";
 import { useAction } from "../lib/load.js";
 import { Button } from "./button.js";
 import { Icon } from "./icons.js";
@@ -8,11 +8,14 @@ const FIRST_FIELD = "form input:not([type=checkbox]), form select, form textarea
 
 /** A dialog over the page while it is rendered. Escape, its cross and a click beside it call onClose.
  *
- * With `keep` a click beside it does nothing, because what it shows is shown only once.
+ * A click beside it does nothing where it holds a form or, with `keep`, what is shown only once. What was typed into a
+ * form is discarded only by a second Escape; a form that only confirms an act (its button is "danger") takes one.
  */
 export function Dialog({ title, onClose, children, wide = false, keep = false }) {
   const dialog = useRef(null);
   const id = useId();
+  const typed = useRef(false);
+  const [asks, setAsks] = useState(false);
   useEffect(() => {
     const [before, element] = [document.activeElement, dialog.current];
     element.showModal();
@@ -22,16 +25,24 @@ export function Dialog({ title, onClose, children, wide = false, keep = false })
       before?.focus();
     };
   }, []);
-  const cancel = (event) => {
-    event.preventDefault();
-    onClose();
+  const onInput = (event) => {
+    typed.current = event.target.form?.querySelector(".danger[type=submit]") === null;
+    setAsks(false);
   };
+  const cancel = (event) => {
+    if (event.target !== dialog.current) return; // a chooser of files was cancelled
+    event.preventDefault();
+    if (typed.current && !asks && dialog.current.querySelector("form")) setAsks(true);
+    else onClose();
+  };
+  const closed = () => dialog.current && onClose(); // browsers let no page refuse two in a row
   const beside = (event) => {
     const isSecond = event.detail > 1; // of a double click, whose first one opened the dialog or changed its size
-    if (event.target === dialog.current && !isSecond && !keep) onClose();
+    const stays = keep || dialog.current.querySelector("form");
+    if (event.target === dialog.current && !isSecond && !stays) onClose();
   };
   return html`<dialog ref=${dialog} class=${wide ? "dialog wide" : "dialog"} aria-labelledby=${id}
-    onCancel=${cancel} onMouseDown=${beside}>
+    onCancel=${cancel} onClose=${closed} onInput=${onInput} onMouseDown=${beside}>
     <div class="dialog-body" tabindex="-1">
       <header class="dialog-head">
         <h2 id=${id}>${title}</h2>
@@ -40,6 +51,7 @@ export function Dialog({ title, onClose, children, wide = false, keep = false })
         </button>
       </header>
       ${children}
+      <p class="dialog-asks" role="status">${asks && "Escape once more discards what you typed."}</p>
     </div>
   </dialog>`;
 }

@@ -29,15 +29,22 @@ export function LoadMemory({ view, memory, onClose, onLoaded }) {
     if (name === "") setName(chosen.name);
   };
   const loading = useRef(null);
-  useEffect(() => () => loading.current?.abort(), []); // Cancel ends it, too
+  useEffect(() => () => loading.current?.abort(), []); // as Cancel does, too
   const submit = async ({ agent }) => {
     const media = asShown(text) === file?.text ? file.media : "text/plain"; // what was typed over a file is not of its type
     loading.current = new AbortController();
     const given = { name: memory?.name ?? name.trim(), text, media };
-    const loaded = await loadText(view.bank.name, agent, given, loading.current.signal);
-    toast(loaded === 1 ? `${name} was loaded.` : `${name} was loaded in ${plural(loaded, "part")}.`);
-    onClose();
-    onLoaded();
+    const { signal } = loading.current;
+    try {
+      const loaded = await loadText(view.bank.name, agent, given, signal);
+      toast(loaded === 1 ? `${given.name} was loaded.` : `${given.name} was loaded in ${plural(loaded, "part")}.`);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      const isStopped = error.name === "AbortError"; // before the bank was asked
+      return toast(isStopped ? "The load was stopped; the bank is as it was." : `${given.name} was not loaded: ${error.message}`);
+    }
+    if (!signal.aborted) onClose();
+    return onLoaded();
   };
   return html`<${Dialog} title=${memory ? `Replace ${memory.name}` : "Load a memory"} onClose=${onClose} wide>
     <${Form} onSubmit=${submit} submit=${memory ? "Replace" : "Load"} label="Load a memory"
@@ -64,14 +71,17 @@ function sizeOf(text) {
 const tooLong = (text) =>
   `${number(text.length)} characters: up to ${number(MAX_CHARS)} are loaded at once. Divide it into several files.`;
 
-/** Load a text; a long one goes in as a document, which the gateway splits. Returns the number of memories. */
+/** Load a text; a long one goes in as a document, which the gateway splits. Returns the number of memories.
+ *
+ * The signal stops it until the bank is asked to load: that is done whole, or not at all.
+ */
 async function loadText(bank, agent, { name, text, media }, signal) {
   const target = { bank, agent };
   if (text.length <= PART && media === "text/plain") {
-    return (await command("MB_Load", { target, vx: { name }, content: text }, { signal })).content.length;
+    return (await command("MB_Load", { target, vx: { name }, content: text })).content.length;
   }
   await ingest(name, text, media, signal);
-  return (await command("MB_Load", { target, vx: { name } }, { signal })).content.length;
+  return (await command("MB_Load", { target, vx: { name } })).content.length;
 }
 
 async function ingest(name, content, media, signal) {
