@@ -20,7 +20,7 @@ export function Layout({ record }) {
   const main = useRef(null);
   const route = allowed().find((entry) => match(entry.path, path));
 
-  useSessionWatch();
+  useSessionWatch(record.csrf);
   useEffect(() => setOpen(false), [path]);
   useFocusOn(main, route?.path ?? path, path);
   const onKeyDown = (event) => {

@@ -1,5 +1,6 @@
-import { html, useEffect, useId, useRef, useState } from "../lib/preact.js";
+import { html, useId, useLayoutEffect, useRef, useState } from "../lib/preact.js";
 import { useAction } from "../lib/load.js";
+import { useSession } from "../lib/session.js";
 import { Button } from "./button.js";
 import { Icon } from "./icons.js";
 import { ErrorNotice } from "./notice.js";
@@ -16,15 +17,18 @@ export function Dialog({ title, onClose, children, wide = false, keep = false })
   const id = useId();
   const typed = useRef(false);
   const [asks, setAsks] = useState(false);
-  useEffect(() => {
-    const [before, element] = [document.activeElement, dialog.current];
+  const before = useRef(document.activeElement);
+  const { status } = useSession();
+  useLayoutEffect(() => {
+    if (status !== "in") return undefined; // the log-on form is above it
+    const element = dialog.current;
     element.showModal();
     (element.querySelector(FIRST_FIELD) ?? element.querySelector("button")).focus(); // showModal would choose the dialog's body
     return () => {
       element.close(); // while it is open, nothing behind it takes the focus
-      before?.focus();
+      before.current?.focus();
     };
-  }, []);
+  }, [status]);
   const onInput = (event) => {
     typed.current = event.target.form?.querySelector(".danger[type=submit]") === null;
     setAsks(false);
@@ -35,7 +39,7 @@ export function Dialog({ title, onClose, children, wide = false, keep = false })
     if (typed.current && !asks && dialog.current.querySelector("form")) setAsks(true);
     else onClose();
   };
-  const closed = () => dialog.current && onClose(); // browsers let no page refuse two in a row
+  const closed = () => dialog.current && status === "in" && onClose(); // browsers let no page refuse two in a row
   const beside = (event) => {
     const isSecond = event.detail > 1; // of a double click, whose first one opened the dialog or changed its size
     const stays = keep || dialog.current.querySelector("form");

@@ -1,5 +1,5 @@
 import { ApiError, bodyOf, ENDED, errorOf, send } from "./http.js";
-import { onEnded, session } from "./session.js";
+import { hasEnded, onEnded, session } from "./session.js";
 
 export { ApiError };
 
@@ -15,7 +15,7 @@ let lost = null;
 export async function command(service, members = {}, { idempotencyKey, signal } = {}) {
   const path = session()?.bus ?? "/demo/v1/Svc/tps";
   const body = { service, ...members };
-  const act = async (key) => answered(await send("POST", path, { body, headers: headersFor("POST", key), signal, again: true }));
+  const act = (key) => answerOf("POST", path, { body, headers: headersFor("POST", key), signal, again: true });
   if (READS.test(service)) return act(null);
   return idempotencyKey ? act(idempotencyKey) : once(JSON.stringify(body), act);
 }
@@ -34,9 +34,9 @@ export async function pagesOf(service, target) {
 
 /** Call a route below /api or /debug; returns its decoded body, throws ApiError. Query members of null are left out. */
 export async function route(method, path, { query, body, idempotencyKey, signal } = {}) {
-  const act = async (key) => {
+  const act = (key) => {
     const again = method === "GET" || key !== null;
-    return answered(await send(method, withQuery(path, query), { body, headers: headersFor(method, key), signal, again }));
+    return answerOf(method, withQuery(path, query), { body, headers: headersFor(method, key), signal, again });
   };
   if (method !== "POST" || idempotencyKey) return act(idempotencyKey ?? null);
   return once(JSON.stringify([path, query, body]), act);
@@ -77,10 +77,13 @@ export function withQuery(path, query = {}) {
   return text ? `${path}?${text}` : path;
 }
 
-async function answered(response) {
+async function answerOf(method, path, request) {
+  if (hasEnded()) throw new ApiError("Your session has ended.", { code: 2001, http: 401 });
+  const csrf = session()?.csrf;
+  const response = await send(method, path, request);
   const body = await bodyOf(response);
   if (response.ok) return body;
   const error = errorOf(response, body);
-  if (ENDED.has(error.code)) onEnded(error.code);
+  if (ENDED.has(error.code)) onEnded(error.code, csrf);
   throw error;
 }

@@ -1,7 +1,7 @@
 import { headersFor } from "./api.js";
 import { connection } from "./connection.js";
 import { bodyOf, ENDED, errorOf } from "./http.js";
-import { onEnded } from "./session.js";
+import { hasEnded, onEnded, session } from "./session.js";
 
 const WAITS_MS = [500, 1000, 2000, 5000];
 const SILENCE_MS = 45_000; // three heartbeats
@@ -16,13 +16,14 @@ let streams = 0;
  * for answers such as AP_Chat's, which are read once, also while the page is hidden.
  */
 export function openEvents({ method = "GET", path, body, headers, lastEventId = null, resume = true, ...on }) {
-  const stream = { source: `stream ${++streams}`, last: lastEventId, tries: 0, stopped: false, timer: null, abort: null };
+  const source = `stream ${++streams}`;
+  const stream = { source, last: lastEventId, tries: 0, stopped: false, timer: null, abort: null, csrf: null };
   const tell = (state, reason) => on.onState?.(state, reason);
 
   function end(reason) {
     close();
     tell("ended", reason);
-    if (SESSION_ENDS.has(reason)) onEnded(reason);
+    if (SESSION_ENDS.has(reason)) onEnded(reason, stream.csrf);
   }
 
   function ended(reason) {
@@ -38,10 +39,11 @@ export function openEvents({ method = "GET", path, body, headers, lastEventId = 
   }
 
   async function open() {
-    if (stream.stopped || (resume && document.hidden)) return;
+    if (stream.stopped || hasEnded() || (resume && document.hidden)) return;
     clearTimeout(stream.timer);
     const abort = new AbortController();
     stream.abort = abort;
+    stream.csrf = session()?.csrf;
     tell("connecting");
     try {
       const response = await fetch(path, request(abort.signal));
@@ -64,7 +66,7 @@ export function openEvents({ method = "GET", path, body, headers, lastEventId = 
 
   async function refused(response) {
     const error = errorOf(response, await bodyOf(response));
-    if (ENDED.has(error.code)) onEnded(error.code);
+    if (ENDED.has(error.code)) onEnded(error.code, stream.csrf);
     if (error.http >= 500 && resume) again();
     else end(error);
   }

@@ -8,19 +8,22 @@ const POLL_WHILE_LOST_MS = 1500;
 const TELLS_WHY_MS = 500; // a refused request doesn't tell why the session ended, but the window's watch does
 const REASONS = { 2001: "Your session has ended.", 2005: "This user is suspended." };
 
-/** The state of the log-on: {status: "loading" | "out" | "in", record, reason}. */
+/** The state of the log-on: {status: "loading" | "out" | "in", record, reason}. A session's record outlives its end. */
 const store = createStore({ status: "loading", record: null, reason: null });
 let timer = null;
 let changes = 0; // an answer from before a log-on or log-off tells nothing of now
 
-/** Return {status, record, reason}; `record` is {user, role, csrf, expires_at, version, bus} while logged on. */
+/** Return {status, record, reason}; `record` is {user, role, csrf, expires_at, version, bus}, null after a log-off. */
 export const useSession = () => store.use();
 
-/** Return the record of the session that is logged on; null without one. */
+/** Return the record of the session that is logged on, or was; null without one. */
 export const session = () => store.get().record;
 
+/** Return whether nobody is logged on any more: nothing may be sent then, in case another user is in another window. */
+export const hasEnded = () => store.get().status === "out";
+
 /** Return whether this user is still logged on; what one has written must not be sent as another. */
-export const isLoggedOn = (user) => session()?.user === user;
+export const isLoggedOn = (user) => !hasEnded() && session()?.user === user;
 
 /** Return whether the user may read (auditor) or change (operator) what belongs to the gateway. */
 export const hasRole = (role) => {
@@ -52,13 +55,16 @@ export async function logOff() {
   finish(null);
 }
 
-/** Show the log-on form, because the gateway refused the session with a code of ENDED or a stream told a reason. */
-export function onEnded(reason) {
-  if (store.get().status !== "in") return;
+/** Show the log-on form: the gateway refused the session of this `csrf` with a code of ENDED, or a stream told a reason. */
+export function onEnded(reason, csrf) {
+  if (store.get().status !== "in" || csrf !== session().csrf) return; // another session has begun meanwhile
   if (reason === 2001) {
     const ended = changes; // a session that has begun meanwhile is another one
-    setTimeout(() => ended === changes && onEnded("refused"), TELLS_WHY_MS);
-  } else finish(reason === "suspended" ? REASONS[2005] : (REASONS[reason] ?? REASONS[2001]));
+    setTimeout(() => ended === changes && onEnded("refused", csrf), TELLS_WHY_MS);
+    return;
+  }
+  const told = reason === "suspended" ? REASONS[2005] : (REASONS[reason] ?? REASONS[2001]);
+  finish(told, reason === "logged off" ? null : session());
 }
 
 /** Ask who is logged on; called at the start, then every few seconds while the page is visible. */
@@ -87,16 +93,15 @@ function begin(record) {
 }
 
 function finishAs(error) {
-  const { status, reason } = store.get();
-  if (status === "in") onEnded(error.code);
+  const { status } = store.get();
+  if (status === "in") onEnded(error.code, session().csrf);
   else if (status === "loading") store.set({ status: "out", record: null, reason: REASONS[error.code] ?? null });
-  else store.set({ status: "out", record: null, reason });
 }
 
-function finish(reason) {
+function finish(reason, record = null) {
   changes += 1;
   clearTimeout(timer);
-  store.set({ status: "out", record: null, reason });
+  store.set({ status: "out", record, reason });
 }
 
 function schedule() {

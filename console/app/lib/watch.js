@@ -28,8 +28,8 @@ export function useWatch({ banks = [], zones = [] }, onChanged) {
   }, [banks.join("\n"), zones.join("\n")]);
 }
 
-/** Keep the window's one watch open while it is logged on: it also tells at once that the session has ended. */
-export function useSessionWatch() {
+/** Keep the window's one watch open while the session of this `csrf` lasts: it also tells at once that it has ended. */
+export function useSessionWatch(csrf) {
   useEffect(() => {
     watched = null;
     open(query());
@@ -38,7 +38,7 @@ export function useSessionWatch() {
       close();
       watched = null;
     };
-  }, []);
+  }, [csrf]);
 }
 
 function settle() {

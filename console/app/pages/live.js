@@ -2,6 +2,7 @@ import { Badge, Button, Dialog, Empty, Field, Form, Loading, Notice, Page, Selec
 import { openEvents } from "../lib/events.js";
 import { html, useEffect, useMemo, useState } from "../lib/preact.js";
 import { setQuery } from "../lib/router.js";
+import { useSession } from "../lib/session.js";
 import { Charts, Tiles } from "./live/charts.js";
 import { csvOf, download } from "./live/csv.js";
 import { addFigures, addMark, clearMarks, figuresOf, history, servicesOf } from "./live/history.js";
@@ -15,6 +16,7 @@ export default function Live({ query }) {
   const { points, marks } = history.use();
   const [state, setState] = useState({ name: "connecting", reason: null });
   const [held, setHeld] = useState(null);
+  const { record } = useSession();
   const shown = held ?? points;
   const span = Number(query.window) || 300;
   const view = useMemo(() => shown.filter((point) => point.at > (shown.at(-1)?.at ?? 0) - span), [shown, span]);
@@ -22,7 +24,7 @@ export default function Live({ query }) {
     path: "/debug/stream",
     onEvent: ({ data }) => addFigures(data),
     onState: (name, reason) => setState({ name, reason }),
-  }), []);
+  }), [record?.csrf]);
 
   const newest = view.at(-1);
   const node = newest && Object.hasOwn(newest.nodes, query.node) ? query.node : "";

@@ -11,6 +11,12 @@ export default function LogOn() {
   const [isNew, setNew] = useState(false);
   const place = useRef(null);
   useEffect(() => {
+    const { title } = document;
+    return () => {
+      document.title = title; // that of a page which was kept
+    };
+  }, []);
+  useEffect(() => {
     document.title = `${isNew ? "Register" : "Log on"} · Parley`;
     place.current.querySelector("input").focus();
   }, [isNew]);

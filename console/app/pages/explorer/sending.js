@@ -50,7 +50,8 @@ async function exchange(command, body, { stream, after }, abort, tell) {
   const headers = headersFor("POST", command.keyed ? newKey() : null);
   if (stream || command.endless) headers.Accept = "text/event-stream";
   if (command.endless && after) headers["Last-Event-ID"] = after;
-  const response = await send("POST", session().bus, { body: requestOf(command, body), headers, signal: abort.signal });
+  const { bus, csrf } = session();
+  const response = await send("POST", bus, { body: requestOf(command, body), headers, signal: abort.signal });
   const head = { http: response.status, ms: passed(), headers: [...response.headers], state: "open" };
   if (response.headers.get("Content-Type")?.startsWith("text/event-stream")) {
     await follow(response, { ...head, events: [], text: "", count: 0 }, passed, abort, tell);
@@ -58,7 +59,7 @@ async function exchange(command, body, { stream, after }, abort, tell) {
     const received = await bodyOf(response);
     tell({ ...head, ms: passed(), body: received, state: "done" });
     const code = received?.status?.internal_code;
-    if (ENDED.has(code) && !command.open) onEnded(code);
+    if (ENDED.has(code) && !command.open) onEnded(code, csrf);
   }
 }
 
