@@ -33,6 +33,30 @@ def stored(page: Page) -> Locator:
     return messages(page).locator("time")
 
 
+async def test_a_draft_outlives_the_correction_of_its_link(user_and_console: tuple[Client, Console], unique: str):
+    user, console = user_and_console
+    made = (await user.command("CV_Create", target={"agent": "scout"}, vx={"name": "Its own"})).ok().profile[0]
+    await user.agent(f"{unique}-other")
+    page = await console.window(user)
+    asked, let_go = asyncio.Event(), asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        """Hold what tells whose conversation it is."""
+        if re.search("CV_(List|Read)", route.request.post_data or ""):
+            asked.set()
+            await let_go.wait()
+        await route.continue_()
+
+    await page.route("**/tps", hold)
+    await page.goto(f"{console.base}/console/chat/{unique}-other/{made['id']}")
+    await asked.wait()
+    field = page.get_by_role("textbox", name="Message to")
+    await field.fill("say:early")
+    let_go.set()
+    await expect(page).to_have_url(f"{console.base}/console/chat/scout/{made['id']}")
+    await expect(page.get_by_role("textbox", name="Message to scout")).to_have_value("say:early")
+
+
 async def asks_before_a_reload(page: Page) -> None:
     """Load the page anew as its user would, and stay because the browser asks."""
     async with page.expect_event("dialog") as asked:

@@ -72,7 +72,8 @@ function Talk({ name, agent, data, current, pages, seq }) {
     noteChat(pages, reply);
     if (data.record?.state !== "online") agent.reload();
   });
-  const [text, setText, putBefore] = useDraft(`${session().user} ${to("chat", name, current)}`);
+  const place = current === "default" ? to("chat", name.toLowerCase()) : current; // the link of another may name a wrong agent
+  const [text, setText, putBefore] = useDraft(`${session().user} ${place}`);
   const field = useRef(null);
   const listed = pages.rows.find((conversation) => isCurrent(conversation, current));
   const record = useRecord(listed, current);
