@@ -114,7 +114,7 @@ async def test_a_memory_with_spaces_around_its_name_is_found_and_replaced(consol
     assert {row["name"]: row["text"] for row in memories} == {" Titan ": "Titan has seas.", "Titan": "Titan is a moon."}
 
 
-async def test_a_text_pasted_over_a_file_is_not_read_as_the_file_s_type(
+async def test_an_edited_file_is_read_as_its_type_and_a_text_pasted_over_it_is_not(
     console: Console, user: Client, unique: str, tmp_path: Path
 ):
     bank = await bank_of(user, unique)
@@ -123,7 +123,7 @@ async def test_a_text_pasted_over_a_file_is_not_read_as_the_file_s_type(
     page = await console.window(user, f"/console/banks/{bank}")
     dialog = page.get_by_role("dialog")
     code = "if a <b and c> d then stop"
-    for name, keys in (("as it is", "x"), ("another text", code)):
+    for name, keys in (("as it is", "x"), ("edited", "<i>Come!</i>"), ("another text", code)):
         await page.get_by_role("button", name="Load a memory").click()
         await dialog.get_by_label("or a text file").set_input_files(file)
         text = dialog.get_by_label("Text", exact=True)
@@ -131,14 +131,18 @@ async def test_a_text_pasted_over_a_file_is_not_read_as_the_file_s_type(
         await dialog.get_by_label("Name", exact=True).fill(name)
         await text.press("Control+A" if keys == code else "End")
         await page.keyboard.insert_text(keys)
-        if keys != code:
+        if keys == "x":
             await text.press("Backspace")
+        await expect(text).to_have_accessible_description(
+            re.compile("^Up to" if keys == code else "^Read as HTML. Up to")
+        )
         await dialog.get_by_role("button", name="Load", exact=True).click()
         await says(page, f"{name} was loaded")
         await expect(dialog).to_be_hidden()
     memories = (await user.command("MB_Read", target={"bank": bank})).ok().content
     assert {row["name"].partition("/")[0]: row["text"] for row in memories} == {
         "as it is": "The dome is open.",
+        "edited": "The dome is open.\n\nCome!",
         "another text": code,
     }
 

@@ -8,13 +8,15 @@ const PART = 2000;
 const MAX_CHARS = 500_000;
 const FIRST_WAIT_MS = 300;
 const LONGEST_WAIT_MS = 4000;
+const PLAIN = "text/plain";
+const NAMES = { "text/markdown": "Markdown", "application/json": "JSON", "text/html": "HTML" };
 const TYPES = { md: "text/markdown", markdown: "text/markdown", json: "application/json", html: "text/html", htm: "text/html" };
 
 /** A dialog that loads a text or a text file into a bank; `memory` is one to replace. */
 export function LoadMemory({ view, memory, onClose, onLoaded }) {
   const [name, setName] = useState(memory?.name ?? "");
   const [text, setText] = useState(memory?.text ?? "");
-  const [file, setFile] = useState(null);
+  const [media, setMedia] = useState(PLAIN); // as the chosen file's name tells
   const [fault, setFault] = useState(null);
 
   const take = async (event) => {
@@ -25,13 +27,17 @@ export function LoadMemory({ view, memory, onClose, onLoaded }) {
     setFault(readable ? null : `${chosen.name} is no text in UTF-8.`);
     if (!readable) return;
     setText(content);
-    setFile({ text: asShown(content), media: TYPES[chosen.name.split(".").at(-1).toLowerCase()] ?? "text/plain" });
+    setMedia(TYPES[chosen.name.split(".").at(-1).toLowerCase()] ?? PLAIN);
     if (name === "") setName(chosen.name);
+  };
+  const edit = (event) => {
+    const now = event.target.value;
+    if (media !== PLAIN && isReplaced(asShown(text), now)) setMedia(PLAIN);
+    setText(now);
   };
   const loading = useRef(null);
   useEffect(() => () => loading.current?.abort(), []); // as Cancel does, too
   const submit = async ({ agent }) => {
-    const media = asShown(text) === file?.text ? file.media : "text/plain"; // what was typed over a file is not of its type
     loading.current = new AbortController();
     const given = { name: memory?.name ?? name.trim(), text, media };
     const { signal } = loading.current;
@@ -53,8 +59,7 @@ export function LoadMemory({ view, memory, onClose, onLoaded }) {
         hint="Up to 200 characters of any text. A memory of the same name is replaced."
         onInput=${(event) => setName(event.target.value)} />
       <${TextArea} label="Text" name="text" required rows="8" maxlength=${MAX_CHARS} value=${text}
-        onInput=${(event) => setText(event.target.value)}
-        ...${text.length > MAX_CHARS ? { error: tooLong(text) } : { hint: sizeOf(text) }} />
+        onInput=${edit} ...${text.length > MAX_CHARS ? { error: tooLong(text) } : { hint: sizeOf(text, NAMES[media]) }} />
       <${Field} type="file" label="or a text file" name="file" accept=".txt,.md,.markdown,.json,.html,.htm,.csv,text/*" onChange=${take}
         error=${fault} />
       <${NameField} of="agents" own label="Author" name="agent" required first=${view.writer}
@@ -63,9 +68,21 @@ export function LoadMemory({ view, memory, onClose, onLoaded }) {
   <//>`;
 }
 
-function sizeOf(text) {
-  if (text.length <= PART) return "Up to 2,000 characters make one memory; longer texts are split into parts.";
-  return `${number(text.length)} characters: it is split into parts of up to 2,000.`;
+function sizeOf(text, format) {
+  const size = text.length <= PART
+    ? "Up to 2,000 characters make one memory; longer texts are split into parts."
+    : `${number(text.length)} characters: it is split into parts of up to 2,000.`;
+  return format ? `Read as ${format}. ${size}` : size;
+}
+
+/** Return whether a text was replaced by another, rather than edited: what was pasted over a file is not of its type. */
+function isReplaced(before, now) {
+  const shorter = Math.min(before.length, now.length);
+  let first = 0;
+  while (first < shorter && before[first] === now[first]) first += 1;
+  let last = 0;
+  while (last < shorter - first && before.at(-1 - last) === now.at(-1 - last)) last += 1;
+  return first + last <= shorter / 2;
 }
 
 const tooLong = (text) =>
@@ -77,7 +94,7 @@ const tooLong = (text) =>
  */
 async function loadText(bank, agent, { name, text, media }, signal) {
   const target = { bank, agent };
-  if (text.length <= PART && media === "text/plain") {
+  if (text.length <= PART && media === PLAIN) {
     return (await command("MB_Load", { target, vx: { name }, content: text })).content.length;
   }
   await ingest(name, text, media, signal);
