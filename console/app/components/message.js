@@ -1,3 +1,4 @@
+import { connection } from "../lib/connection.js";
 import { Time } from "../lib/format.js";
 import { html, useMemo } from "../lib/preact.js";
 import { Link, to } from "../lib/router.js";
@@ -32,11 +33,17 @@ function draw(message, own, writing, names) {
         ${destroyed && html`<span title="The agent that said it has been destroyed since."><${Badge}>destroyed<//></span>`}
       </header>
       <div class="message-text">${content === "" && writing
-        ? html`<p class="writing"><span class="spinner" aria-hidden="true"></span>${writing}</p>`
+        ? html`<${Waiting} text=${writing} />`
         : html`<${Content} message=${message} writing=${Boolean(writing)} names=${names} />`}${content !== "" && writing && html`<span class="caret" aria-hidden="true"></span>`}</div>
       <${Sources} sources=${sources} />
     </div>
   </article>`;
+}
+
+/** What stands in the place of a text that has not begun; without a connection, `text` tells nothing true. */
+function Waiting({ text }) {
+  const isLost = connection.useLost();
+  return html`<p class="writing"><span class="spinner" aria-hidden="true"></span>${isLost ? "Waiting for the connection" : text}</p>`;
 }
 
 function Content({ message: { role, content, sources = [] }, writing, names }) {
