@@ -1,6 +1,7 @@
 """What is typed into a dialog is not lost by a slip: a click beside it, Escape, a load that is stopped."""
 
 import asyncio
+import re
 from typing import Any
 
 import pytest
@@ -11,6 +12,10 @@ from tests.support.console_acts import says
 from tests.support.gateway import Client
 
 LONG = "The Moon goes around the Earth. " * 100
+
+
+DRAG_OVER = """(place, dataTransfer) =>
+    place.dispatchEvent(new DragEvent("dragover", {dataTransfer, bubbles: true, cancelable: true}))"""
 
 
 async def stays(page: Page, description: str) -> None:
@@ -82,6 +87,25 @@ async def test_a_file_that_is_not_chosen_after_all_leaves_the_dialog(console: Co
     await file.evaluate("(field) => field.dispatchEvent(new Event('cancel', {bubbles: true}))")  # as browsers do
     await expect(page.get_by_role("dialog").get_by_label("Text", exact=True)).to_have_value(LONG)
     await expect(page.get_by_role("dialog").get_by_role("status")).to_have_text("")
+
+
+@pytest.mark.parametrize("on", ["Text", "Name", "dialog"])
+async def test_a_file_that_is_dropped_on_the_dialog_is_taken(console: Console, user: Client, unique: str, on: str):
+    page = await opened_load(console, user, unique)
+    dialog = page.get_by_role("dialog")
+    place = dialog if on == "dialog" else dialog.get_by_label(on, exact=True)
+    dropped = await page.evaluate_handle(
+        """() => {
+            const dropped = new DataTransfer();
+            dropped.items.add(new File(["<p>The Sun</p>"], "sun.html", {type: "text/html"}));
+            return dropped;
+        }"""
+    )
+    assert await place.evaluate(DRAG_OVER, dropped) is False  # else nothing would be dropped
+    await place.dispatch_event("drop", {"dataTransfer": dropped})
+    await expect(dialog.get_by_label("Text", exact=True)).to_have_value("<p>The Sun</p>")
+    await expect(dialog.get_by_label("Text", exact=True)).to_have_accessible_description(re.compile("Read as HTML"))
+    assert await dialog.get_by_label("or a text file").evaluate("(field) => field.files[0].name") == "sun.html"
 
 
 @pytest.mark.parametrize("held", ["/api/documents", "MB_Load"])

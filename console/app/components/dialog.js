@@ -11,6 +11,7 @@ const FIRST_FIELD = "form input:not([type=checkbox]), form select, form textarea
  *
  * A click beside it does nothing where it holds a form or, with `keep`, what is shown only once. What was typed into a
  * form is discarded only by a second Escape; a form that only confirms an act (its button is "danger") takes one.
+ * Files that are dropped anywhere go into its field for files.
  */
 export function Dialog({ title, onClose, children, wide = false, keep = false }) {
   const dialog = useRef(null);
@@ -45,8 +46,17 @@ export function Dialog({ title, onClose, children, wide = false, keep = false })
     const stays = keep || dialog.current.querySelector("form");
     if (event.target === dialog.current && !isSecond && !stays) onClose();
   };
+  const drag = (event) => {
+    if (!event.dataTransfer.types.includes("Files") || event.target.type === "file") return;
+    event.preventDefault(); // the browser would open the file in the place of the page
+    const field = dialog.current.querySelector("[type=file]");
+    if (event.type === "dragover" || !field) return;
+    field.files = event.dataTransfer.files;
+    for (const type of ["input", "change"]) field.dispatchEvent(new Event(type, { bubbles: true }));
+  };
   return html`<dialog ref=${dialog} class=${wide ? "dialog wide" : "dialog"} aria-labelledby=${id}
-    onCancel=${cancel} onClose=${closed} onInput=${onInput} onMouseDown=${beside}>
+    onCancel=${cancel} onClose=${closed} onInput=${onInput} onMouseDown=${beside}
+    onDragOver=${drag} onDrop=${drag}>
     <div class="dialog-body" tabindex="-1">
       <header class="dialog-head">
         <h2 id=${id}>${title}</h2>

@@ -61,7 +61,7 @@ export function LoadMemory({ view, memory, onClose, onLoaded }) {
       <${TextArea} label="Text" name="text" required rows="8" maxlength=${MAX_CHARS} value=${text}
         onInput=${edit} ...${text.length > MAX_CHARS ? { error: tooLong(text) } : { hint: sizeOf(text, NAMES[media]) }} />
       <${Field} type="file" label="or a text file" name="file" accept=".txt,.md,.markdown,.json,.html,.htm,.csv,text/*" onChange=${take}
-        error=${fault} />
+        error=${fault} hint="It may also be dropped anywhere here." />
       <${NameField} of="agents" own label="Author" name="agent" required first=${view.writer}
         hint="The agent of yours in whose name it is loaded." />
     <//>
