@@ -107,7 +107,12 @@ async def test_a_memory_with_spaces_around_its_name_is_found_and_replaced(consol
     await expect(page.get_by_role("list", name="Memories").get_by_role("listitem")).to_have_count(1)
     await expect(page.get_by_text("Titan has lakes.")).to_be_visible()
     await page.get_by_role("button", name="Replace").click()
-    await page.get_by_role("dialog").get_by_label("Text", exact=True).fill("Titan has seas.")
+    dialog = page.get_by_role("dialog")
+    await expect(dialog.get_by_label("Text", exact=True)).to_be_focused()
+    await expect(dialog.get_by_label("Name", exact=True)).not_to_be_editable()
+    await expect(dialog.get_by_label("Name", exact=True)).to_have_accessible_description("")
+    await no_serious_violations(page)
+    await dialog.get_by_label("Text", exact=True).fill("Titan has seas.")
     await confirm(page, "Replace")
     await expect(page.get_by_text("Titan has seas.")).to_be_visible()
     memories = (await user.command("MB_Read", target={"bank": bank})).ok().content

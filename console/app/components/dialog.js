@@ -5,7 +5,7 @@ import { Button } from "./button.js";
 import { Icon } from "./icons.js";
 import { ErrorNotice } from "./notice.js";
 
-const FIRST_FIELD = "form input:not([type=checkbox]), form select, form textarea";
+const FIRST_FIELD = "form input:not([type=checkbox], [readonly]), form select, form textarea";
 
 /** A dialog over the page while it is rendered. Escape, its cross and a click beside it call onClose.
  *

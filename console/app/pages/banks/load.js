@@ -56,7 +56,7 @@ export function LoadMemory({ view, memory, onClose, onLoaded }) {
     <${Form} onSubmit=${submit} submit=${memory ? "Replace" : "Load"} label="Load a memory"
       actions=${html`<${Button} onClick=${onClose}>Cancel<//>`}>
       <${Field} label="Name" name="name" required maxlength="200" value=${name} readonly=${Boolean(memory)}
-        hint="Up to 200 characters of any text. A memory of the same name is replaced."
+        hint=${!memory && "Up to 200 characters of any text. A memory of the same name is replaced."}
         onInput=${(event) => setName(event.target.value)} />
       <${TextArea} label="Text" name="text" required rows="8" maxlength=${MAX_CHARS} value=${text}
         onInput=${edit} ...${text.length > MAX_CHARS ? { error: tooLong(text) } : { hint: sizeOf(text, NAMES[media]) }} />
