@@ -5,9 +5,9 @@ import re
 from typing import Any
 
 import pytest
-from playwright.async_api import Page, Route, expect
+from playwright.async_api import Locator, Page, Route, expect
 
-from tests.support.console import Console, no_serious_violations
+from tests.support.console import PHONE, Console, fits_its_width, no_serious_violations
 from tests.support.console_acts import says
 from tests.support.gateway import Client
 
@@ -67,6 +67,49 @@ async def test_a_dialog_without_a_form_and_one_that_confirms_close_at_once(conso
     await expect(dialog).to_be_visible()
     await page.mouse.click(5, 5)
     await expect(dialog).to_be_hidden()
+
+
+async def fits(choice: Locator) -> None:
+    """Assert that no word of a choice is cut off."""
+    longest, width = await choice.evaluate(
+        """(select) => {
+            const pen = document.createElement("canvas").getContext("2d");
+            pen.font = getComputedStyle(select).font;
+            return [Math.max(...[...select.options].map(({text}) => pen.measureText(text).width)), select.clientWidth];
+        }"""
+    )
+    assert longest + 40 <= width  # the field's padding and arrow
+
+
+async def test_a_choice_says_below_what_the_chosen_one_means_and_fits_a_phone(
+    console: Console, user: Client, unique: str
+):
+    bank = f"{unique}-bank"
+    await user.agent(f"{unique}-scout")
+    (await user.command("MB_Create", vx={"name": bank, "description": "d"})).ok()
+    page = await console.window(user, "/console/domains", viewport=PHONE)
+    await page.get_by_role("button", name="New domain").first.click()
+    choice = page.get_by_role("dialog").get_by_label("Who sees it")
+    await expect(choice.locator("option:checked")).to_have_text("Private")
+    await expect(choice).to_have_accessible_description("You, and the owners of its members and of invited agents.")
+    await choice.select_option("Public")
+    await expect(choice).to_have_accessible_description("Everyone, and everyone's agents may join.")
+    await fits(choice)
+
+    await page.goto(f"{console.base}/console/webhooks")
+    await page.get_by_role("button", name="Send a test event").click()
+    choice = page.get_by_role("dialog").get_by_label("Type")
+    await expect(choice).to_have_value("webhook.test")
+    await expect(choice).to_have_accessible_description("A test event that the user sent; data is the user's.")
+    await fits(choice)
+
+    await page.goto(f"{console.base}/console/banks/{bank}?tab=permissions")
+    for label, described in (("Who sees it", "You, and"), ("Permission", "It recalls and reads memories.")):
+        choice = page.get_by_label(label, exact=True)
+        await expect(choice).to_have_accessible_description(re.compile(described))
+        await fits(choice)
+    await fits_its_width(page)
+    await no_serious_violations(page)
 
 
 async def opened_load(console: Console, user: Client, unique: str) -> Page:

@@ -1,5 +1,5 @@
 import { html } from "../lib/preact.js";
-import { Select } from "./form.js";
+import { Choice } from "./form.js";
 import { Badge } from "./notice.js";
 
 const LABELS = { agent: "Private", domain: "Shared domains", bank: "Shared banks", public: "Public" };
@@ -28,8 +28,8 @@ export const SEEN_BY = {
 
 /** The choice of an access, with what it means for one of "agents", "domains" and "banks" (`of`). */
 export function AccessSelect({ of, label = "Who sees it", name = "access", value = "agent", ...rest }) {
-  const options = Object.entries(SEEN_BY[of]).map(([access, text]) => [access, `${LABELS[access]}: ${text}`]);
-  return html`<${Select} label=${label} name=${name} options=${options} value=${value} ...${rest} />`;
+  const options = Object.entries(SEEN_BY[of]).map(([access, meaning]) => [access, LABELS[access], `${meaning}.`]);
+  return html`<${Choice} label=${label} name=${name} options=${options} value=${value} ...${rest} />`;
 }
 
 /** An access as a short word. */

@@ -1,4 +1,4 @@
-import { html, useId } from "../lib/preact.js";
+import { html, useId, useState } from "../lib/preact.js";
 import { useAction } from "../lib/load.js";
 import { Button } from "./button.js";
 import { ErrorNotice } from "./notice.js";
@@ -78,6 +78,15 @@ export function Select({ label, hint, error, hideLabel = false, options, value, 
       ${pairs.map(([key, text]) => html`<option key=${key} value=${key} selected=${key === value}>${text}</option>`)}
     </select>`}
   <//>`;
+}
+
+/** A Select whose `options` are [value, words, meaning]; what the chosen one means stands below it. */
+export function Choice({ options, value, ...rest }) {
+  const [chosen, setChosen] = useState(null);
+  const now = chosen ?? value ?? options[0][0];
+  const meaning = options.find(([key]) => key === now)?.[2];
+  return html`<${Select} ...${rest} options=${options} value=${now} hint=${meaning}
+    onChange=${(event) => setChosen(event.currentTarget.value)} />`;
 }
 
 /** A box to tick, with its label behind it. */

@@ -6,7 +6,7 @@ export { ConfirmByName } from "./confirm-by-name.js";
 export { ChosenNames } from "./chosen-names.js";
 export { Confirm, Dialog } from "./dialog.js";
 export { SelectFilter, TextFilter, TimeFilter } from "./filters.js";
-export { asShown, changedOf, Checkbox, Field, Form, Select, TextArea } from "./form.js";
+export { asShown, changedOf, Checkbox, Choice, Field, Form, Select, TextArea } from "./form.js";
 export { Icon } from "./icons.js";
 export { Json } from "./json.js";
 export { NameField } from "./name-field.js";

@@ -1,4 +1,4 @@
-import { AccessSelect, Badge, Button, Confirm, Dialog, Form, NameField, Select, Table, toast } from "../../components/index.js";
+import { AccessSelect, Badge, Button, Choice, Confirm, Dialog, Form, NameField, Table, toast } from "../../components/index.js";
 import { command } from "../../lib/api.js";
 import { Time } from "../../lib/format.js";
 import { html, useState } from "../../lib/preact.js";
@@ -66,7 +66,7 @@ function WhoSees({ bank, changed }) {
 }
 
 const choices = (permission, from) =>
-  PERMISSIONS.filter((one) => includes(permission, one) && includes(one, from)).map((one) => [one, `${one}: ${ALLOWS[one]}`]);
+  PERMISSIONS.filter((one) => includes(permission, one) && includes(one, from)).map((one) => [one, one, ALLOWS[one]]);
 
 function Give({ permission, grant }) {
   const [name, setName] = useState("");
@@ -77,7 +77,7 @@ function Give({ permission, grant }) {
   return html`<${Form} inline label="Give a permission" submit="Give" submitKind="plain" onSubmit=${give}>
     <${NameField} of="agents" label="Agent" name="agent" required value=${name}
       onInput=${(event) => setName(event.target.value)} />
-    <${Select} label="Permission" name="permission" options=${choices(permission, "read")} />
+    <${Choice} label="Permission" name="permission" options=${choices(permission, "read")} />
   <//>
   <p class="fine">An agent of yours gets it at once; another user's agent is offered it, and its owner has to accept.</p>`;
 }
@@ -89,7 +89,7 @@ function Change({ row, permission, grant, onClose }) {
   };
   return html`<${Dialog} title=${`Permission of ${row.agent}`} onClose=${onClose}>
     <${Form} onSubmit=${save} submit="Save" label="Change the permission" actions=${html`<${Button} onClick=${onClose}>Cancel<//>`}>
-      <${Select} label="Permission" name="permission" options=${choices(permission, "none")} value=${row.permission} />
+      <${Choice} label="Permission" name="permission" options=${choices(permission, "none")} value=${row.permission} />
     <//>
   <//>`;
 }

@@ -6,10 +6,10 @@ export const PERMISSIONS = ["none", "read", "write", "admin"];
 
 /** What a permission allows, in words. */
 export const ALLOWS = {
-  none: "nothing; stays in the list",
-  read: "recalls and reads memories",
-  write: "also loads memories",
-  admin: "also censors, deletes and gives permissions",
+  none: "Nothing; it stays in the list.",
+  read: "It recalls and reads memories.",
+  write: "It also loads memories.",
+  admin: "It also censors, deletes and gives permissions.",
 };
 
 /** Read a bank and what the user may do in it: {bank, owner, permission}; a user has the best of its agents' permissions. */

@@ -1,4 +1,5 @@
 import { Button, changedOf, Checkbox, Dialog, Field, Form, Secret, Select, TextArea, toast } from "../../components/index.js";
+import { Inline } from "../../components/text.js";
 import { html, useState } from "../../lib/preact.js";
 import { changeEndpoint, createEndpoint } from "./api.js";
 
@@ -69,7 +70,7 @@ function EventChoice({ catalog, chosen, onChange }) {
     ${groupsOf(catalog).map(({ pattern, types }) => html`<div class="event-group" key=${pattern}>
       ${pattern && html`<${Checkbox} label=${pattern} name=${pattern} checked=${chosen.has(pattern)} onChange=${toggle(pattern)} />`}
       <div class=${pattern ? "event-types" : ""}>${types.map(({ type, description }) => html`<${Checkbox} key=${type} label=${type} name=${type}
-        hint=${description} disabled=${chosen.has(pattern)} checked=${chosen.has(type) || chosen.has(pattern)} onChange=${toggle(type)} />`)}</div>
+        hint=${html`<${Inline} text=${description} />`} disabled=${chosen.has(pattern)} checked=${chosen.has(type) || chosen.has(pattern)} onChange=${toggle(type)} />`)}</div>
     </div>`)}
   </fieldset>`;
 }

@@ -1,4 +1,4 @@
-import { Badge, Button, Dialog, Empty, ErrorNotice, Facts, Field, Form, Loaded, Menu, MenuItem, Notice, Page, Secret, Section, Select,
+import { Badge, Button, Choice, Dialog, Empty, ErrorNotice, Facts, Field, Form, Loaded, Menu, MenuItem, Notice, Page, Secret, Section,
          toast } from "../../components/index.js";
 import { plural, Time } from "../../lib/format.js";
 import { useAction } from "../../lib/load.js";
@@ -83,13 +83,13 @@ function Rotate({ endpoint, onClose, onDone }) {
     toast("The endpoint has a new secret.");
     onDone();
   };
-  const options = [["day", "Signs for 24 hours more, beside the new one"], ["now", "Stops at once: it has leaked"]];
+  const options = [["day", "Ends in 24 hours", "Until then it signs beside the new one."], ["now", "Ends at once", "For one that has leaked."]];
   return html`<${Dialog} title="Rotate the secret" onClose=${onClose} keep=${secret !== null}>
     ${secret
       ? html`<${Secret} label="The new secret" value=${secret}>Your server verifies deliveries with it. It is shown only this once.<//>
           <div class="form-actions"><${Button} kind="primary" onClick=${onClose}>Done<//></div>`
       : html`<${Form} onSubmit=${rotate} submit="Rotate" label="Rotation" actions=${html`<${Button} onClick=${onClose}>Cancel<//>`}>
-          <${Select} label="The old secret" name="old" options=${options} />
+          <${Choice} label="The old secret" name="old" options=${options} />
         <//>`}
   <//>`;
 }
@@ -124,11 +124,11 @@ function Delete({ endpoint, onClose, onDone }) {
     onDone();
     if (hard) navigate(to("webhooks"));
   };
-  const options = [["soft", "Disable it: it may be resumed later"], ["hard", "Delete it for good, with its URL and secret"]];
+  const options = [["soft", "Disable it", "It may be resumed later."], ["hard", "Delete it for good", "Its URL and secret go with it."]];
   return html`<${Dialog} title="Delete the endpoint" onClose=${onClose}>
     <p>No more events go to it, and what waits is cancelled. The log of its deliveries stays. Deleting for good can't be undone.</p>
     <${Form} onSubmit=${submit} submit="Delete" submitKind="danger" label="Deletion" actions=${html`<${Button} onClick=${onClose}>Cancel<//>`}>
-      <${Select} label="How" name="how" options=${options} />
+      <${Choice} label="How" name="how" options=${options} />
     <//>
   <//>`;
 }

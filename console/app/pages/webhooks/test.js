@@ -1,4 +1,5 @@
-import { Button, Dialog, Form, Select, TextArea, toast } from "../../components/index.js";
+import { Button, Choice, Dialog, Form, TextArea, toast } from "../../components/index.js";
+import { Inline } from "../../components/text.js";
 import { plural } from "../../lib/format.js";
 import { html } from "../../lib/preact.js";
 import { sendTest } from "./api.js";
@@ -13,10 +14,10 @@ export function SendTest({ catalog, onClose, onSent }) {
     onClose();
     onSent();
   };
-  const types = catalog.map(({ type, description }) => [type, `${type}: ${description}`]);
+  const types = catalog.map(({ type, description }) => [type, type, html`<${Inline} text=${description} />`]);
   return html`<${Dialog} title="Send a test event" onClose=${onClose}>
     <${Form} onSubmit=${send} submit="Send" label="A test event" actions=${html`<${Button} onClick=${onClose}>Cancel<//>`}>
-      <${Select} label="Type" name="type" options=${types} value="webhook.test" />
+      <${Choice} label="Type" name="type" options=${types} value="webhook.test" />
       <${TextArea} label="Data" name="data" rows="6" class="mono" spellcheck=${false} defaultValue=${DATA} hint="A JSON object, sent as the event's data." />
     <//>
   <//>`;
