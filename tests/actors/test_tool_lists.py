@@ -161,5 +161,5 @@ async def test_the_log_tells_of_tools_that_are_left_out_for_their_names(
     with caplog.at_level("INFO", "parley.tools"):
         names = [tool["name"] for tool in (await listed(owner))["tools"]]
     assert names.count("wild.echo") == 1
-    assert "listed 5 tools with unfit or repeated names, left out: '', 'two words', 'xxx" in caplog.text
+    assert "listed 5 tools with unfit names or schemas, or twice, left out: '', 'two words', 'xxx" in caplog.text
     assert "'nul\\x00', 'echo'" in caplog.text
