@@ -102,6 +102,8 @@ async def test_memories_are_loaded_from_text_and_file_replaced_and_searched(
 async def test_a_memory_with_spaces_around_its_name_is_found_and_replaced(console: Console, user: Client, unique: str):
     bank = await bank_of(user, unique, **{" Titan ": "Titan has lakes.", "Titan": "Titan is a moon."})
     page = await console.window(user, f"/console/banks/{bank}")
+    for search in ("Search the texts", "Name is"):
+        await expect(page.get_by_label(search)).to_have_accessible_description("Enter searches.")
     await page.get_by_label("Name is").fill(" Titan ")
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("list", name="Memories").get_by_role("listitem")).to_have_count(1)

@@ -7,7 +7,7 @@ const MAX_IN_LINK = 500; // up to nine times as much as a link encodes it; the g
 
 /** A text field whose value is a member of the link's query, which follows once the user stops to type.
  *
- * With `onEnter` it follows at Enter only, or when the field is left; with `exact` also spaces around the text count.
+ * With `onEnter` it follows at Enter only, as it says below, or when the field is left; with `exact` also spaces around the text count.
  */
 export function TextFilter({ name, onEnter = false, exact = false, ...rest }) {
   const held = useRoute().query[name] ?? "";
@@ -20,7 +20,7 @@ export function TextFilter({ name, onEnter = false, exact = false, ...rest }) {
     if (held !== settled) setText(held);
   }, [held]);
   const enter = ({ currentTarget: { value } }) => setQuery({ [name]: exact ? value : value.trim() });
-  return html`<${Field} maxlength=${MAX_IN_LINK} ...${rest} value=${text} onInput=${(event) => setText(event.currentTarget.value)}
+  return html`<${Field} maxlength=${MAX_IN_LINK} hint=${onEnter && "Enter searches."} ...${rest} value=${text} onInput=${(event) => setText(event.currentTarget.value)}
     onChange=${onEnter ? enter : undefined} />`;
 }
 
