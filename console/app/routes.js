@@ -31,7 +31,7 @@ export const ROUTES = [
   { path: "/console/users/:name?", title: "Users", icon: "users", group: OPERATE, role: "auditor", page: () => import("./pages/users.js") },
   {
     path: "/console/audit",
-    title: "Audit",
+    title: "Audit log",
     icon: "audit",
     get group() {
       return hasRole("auditor") ? OPERATE : BUILD; // users see their own log

@@ -169,6 +169,9 @@ async def test_all_by_an_agent_are_censored_and_then_all_are_deleted(console: Co
     await says(page, "2 memories censored.")
     await expect(page.get_by_text("Its text was erased for good.")).to_have_count(2)
     await expect(memory(page, "Sun")).to_contain_text("The Sun is a star.")
+    await memory(page, "Sun").get_by_role("button", name="Delete").click()
+    await expect(dialog).to_contain_text("It is removed from the bank")
+    await dialog.get_by_role("button", name="Cancel").click()
 
     await page.get_by_role("button", name="More").click()
     await page.get_by_role("menuitem", name="Delete memories").click()

@@ -19,7 +19,7 @@ from tests.support.console import (
     no_serious_violations,
     scroll_to_the_beginning,
 )
-from tests.support.console_acts import SCRIPTED, messages, say
+from tests.support.console_acts import SCRIPTED, cancel, messages, say
 from tests.support.gateway import Client, GatewayProcess, running
 from tests.support.relay import linked
 
@@ -498,6 +498,8 @@ async def test_conversations_are_begun_renamed_searched_copied_and_destroyed(
         await page.get_by_role("menuitem", name=item).click()
 
     await choose("Rename")
+    await cancel(page)
+    await choose("Rename")
     await page.get_by_label("Title").fill("Zoo")
     await page.get_by_role("button", name="Rename").click()
     await expect(page.get_by_role("heading", name="Zoo")).to_be_visible()
@@ -562,12 +564,16 @@ async def test_what_is_being_written_is_kept_and_a_text_that_is_too_long_is_told
 
 async def test_a_long_title_fits_a_phone(console: Console, user: Client, unique: str):
     await user.agent(f"{unique}-agent")
-    title = "A title of many words, " * 6
+    title = "A title of many words, " * 8
     made = (await user.command("CV_Create", target={"agent": f"{unique}-agent"}, vx={"name": title.strip()})).ok()
     path = f"/console/chat/{unique}-agent/{made.profile[0]['id']}"
     page = await console.window(user, path, viewport=PHONE)
     await expect(page.get_by_role("heading", name="A title of many words")).to_be_visible()
     await fits_its_width(page)
+    await page.get_by_role("link", name="Conversations").click()
+    shown = page.get_by_role("link", name="A title of many words").get_by_title(title.strip())
+    lines = "(shown) => shown.clientHeight / parseFloat(getComputedStyle(shown).lineHeight)"
+    assert round(await shown.evaluate(lines)) == 2
 
 
 async def test_a_conversation_that_is_not_there_takes_no_messages(console: Console, user: Client, unique: str):

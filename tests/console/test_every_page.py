@@ -36,6 +36,17 @@ async def fill(auditor: Client, unique: str) -> list[str]:
     ]
 
 
+async def test_a_page_is_called_as_its_link_in_the_navigation(console: Console, auditor: Client):
+    page = await console.window(auditor)
+    links = page.get_by_role("navigation", name="Console").get_by_role("link")
+    names = await links.all_inner_texts()
+    assert len(names) == len(PATHS)
+    for name in names[1:]:  # the home page greets its user
+        await links.get_by_text(name, exact=True).click()
+        await expect(page.get_by_text("Loading", exact=True)).to_have_count(0)  # the page itself is there
+        await expect(page.get_by_role("heading", level=1)).to_have_text(name)
+
+
 @pytest.mark.timeout(300)  # some 20 pages, each looked at by axe
 @pytest.mark.parametrize(
     "context",

@@ -32,7 +32,7 @@ async def test_a_key_with_scopes_is_refused_for_what_it_may_not_do_and_then_revo
     page = await console.window(user, "/console/keys")
     await expect(page.get_by_text("No keys yet")).to_be_visible()
     await no_serious_violations(page)
-    await page.get_by_role("button", name="New key").first.click()
+    await page.get_by_role("button", name="New API key").first.click()
     dialog = page.get_by_role("dialog")
     await dialog.get_by_label("Name", exact=True).fill("site chat")
     await dialog.get_by_label("Expires").select_option("other")
@@ -78,7 +78,7 @@ async def test_a_name_that_is_typed_but_not_added_counts_when_the_key_is_created
     await user.agent(agent)
     await user.agent(f"{unique}-other")
     page = await console.window(user, "/console/keys")
-    await page.get_by_role("button", name="New key").first.click()
+    await page.get_by_role("button", name="New API key").first.click()
     dialog = page.get_by_role("dialog")
     await dialog.get_by_label("Name", exact=True).fill("site chat")
     await dialog.get_by_label("Agents", exact=True).select_option("some")
@@ -91,7 +91,7 @@ async def test_a_name_that_is_typed_but_not_added_counts_when_the_key_is_created
 
 async def test_a_key_stays_shown_after_a_double_click_and_a_click_beside_it(console: Console, user: Client):
     page = await console.window(user, "/console/keys")
-    await page.get_by_role("button", name="New key").first.dblclick()
+    await page.get_by_role("button", name="New API key").first.dblclick()
     dialog = page.get_by_role("dialog")
     await dialog.get_by_label("Name", exact=True).fill("hasty")
     create = dialog.get_by_role("button", name="Create")
@@ -112,7 +112,7 @@ async def test_a_key_stays_shown_after_a_double_click_and_a_click_beside_it(cons
 async def test_a_key_that_only_reads_changes_nothing(console: Console, user: Client, unique: str):
     await user.agent(f"{unique}-scout")
     page = await console.window(user, "/console/keys", viewport=PHONE, color_scheme="dark")
-    await page.get_by_role("button", name="New key").first.click()
+    await page.get_by_role("button", name="New API key").first.click()
     dialog = page.get_by_role("dialog")
     await dialog.get_by_label("Name", exact=True).fill("reports")
     await dialog.get_by_label("Reads only").check()
@@ -132,7 +132,7 @@ async def test_a_free_plan_is_told_what_to_do(console: Console, user: Client):
     page = await console.window(user, "/console/keys", viewport=PHONE)
     await expect(page.get_by_text("Your plan has no API keys")).to_be_visible()
     await expect(page.get_by_text("Ask the operator of this gateway")).to_be_visible()
-    await expect(page.get_by_role("button", name="New key")).to_have_count(0)
+    await expect(page.get_by_role("button", name="New API key")).to_have_count(0)
     await fits_its_width(page)
     await no_serious_violations(page)
 

@@ -34,7 +34,7 @@ async def test_the_longest_names_leave_all_columns_of_a_table_in_view(
     for path, label in (
         ("domains", "Domains"),
         (f"domains/{domain}", "Members"),
-        ("banks", "Memory banks"),
+        ("banks", "Banks"),
         (f"banks/{bank}?tab=permissions", "Agents"),
         ("audit", "Audit log"),
         (f"users?prefix={owner.name}", "Users"),
@@ -78,7 +78,7 @@ async def test_a_time_that_is_told_by_its_age_grows_older(console: Console, user
     page = await console.window(user)
     await page.clock.install()
     await page.goto(f"{console.base}/console/banks")
-    age = page.get_by_role("table", name="Memory banks").get_by_role("time")
+    age = page.get_by_role("table", name="Banks").get_by_role("time")
     await expect(age).to_have_text("just now")
     await page.clock.fast_forward("20:00")
     await expect(age).to_have_text(re.compile(r"^2[0-9] min ago$"))
@@ -99,7 +99,7 @@ async def test_who_has_nothing_is_told_so_once_and_where_it_is_read(
     console: Console, user: Client, path: str, thing: str, viewport: Any
 ):
     page = await console.window(user, f"/console/{path}", **({"viewport": viewport} if viewport else {}))
-    make = page.get_by_role("link", name=f"Make a{'n' if thing == 'agent' else ''} {thing}")
+    make = page.get_by_role("link", name=f"New {thing}")
     await expect(make).to_be_visible()
     await expect(page.get_by_text(f"No {thing}s yet")).to_have_count(1)
     await expect(page.get_by_text("Choose a")).to_have_count(0)
@@ -151,7 +151,7 @@ async def test_a_chart_spans_the_chosen_time_from_its_first_second_on(console: C
 
 
 @pytest.mark.parametrize(
-    ("path", "back"), [("agents", "Agents"), ("domains", "Domains"), ("banks", "Memory banks"), ("users", "Users")]
+    ("path", "back"), [("agents", "Agents"), ("domains", "Domains"), ("banks", "Banks"), ("users", "Users")]
 )
 async def test_what_is_not_there_leads_back_to_its_list(console: Console, auditor: Client, path: str, back: str):
     page = await console.window(auditor, f"/console/{path}/no-such-thing")

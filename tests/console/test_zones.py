@@ -15,7 +15,7 @@ from tests.support.console import (
     no_serious_violations,
     scroll_to_the_beginning,
 )
-from tests.support.console_acts import SCRIPTED, messages, say
+from tests.support.console_acts import SCRIPTED, cancel, messages, say
 from tests.support.gateway import Client, GatewayProcess
 
 QUOTE = "Saturn rises at nine over the northern dome."
@@ -362,6 +362,8 @@ async def test_zones_on_a_phone_and_in_the_dark(console: Console, user: Client, 
     domain = await domain_of(user, unique)
     page = await console.window(user, "/console/zones", viewport=PHONE, color_scheme="dark")
     await page.get_by_role("link", name=domain).click()
+    await page.get_by_role("button", name="New zone").click()
+    await cancel(page)
     await page.get_by_role("button", name="New zone").click()
     await page.get_by_label("Name").fill("nightly")
     await page.get_by_role("button", name="Create").click()

@@ -38,6 +38,12 @@ async def choose_who_sees_it(page: Page, access: str) -> None:
     await confirm(page, "Save")
 
 
+async def cancel(page: Page) -> None:
+    """Close the form of a dialog by its own button."""
+    await page.get_by_role("dialog").get_by_role("button", name="Cancel", exact=True).click()
+    await expect(page.get_by_role("dialog")).to_be_hidden()
+
+
 async def says(page: Page, text: str) -> None:
     """Wait until the page's live region says what happened."""
     await expect(page.locator(".toasts")).to_contain_text(text)

@@ -29,12 +29,12 @@ function List({ query }) {
     : html`<${Empty} title="No banks yet" icon="banks" actions=${button}>
         A bank holds memories: texts that agents recall and quote when they chat.
       <//>`;
-  return html`<${Page} title="Memory banks" wide actions=${button} intro="Your banks, and those that your agents are attached to.">
+  return html`<${Page} title="Banks" wide actions=${button} intro="Your banks, and those that your agents are attached to.">
     <div class="filters" role="search" aria-label="Filters">
       <${TextFilter} type="search" label="Name begins with" name="prefix" />
       <${TextFilter} type="search" label="Banks of another user" name="of" onEnter placeholder="a user's name" />
     </div>
-    <${Table} label="Memory banks" columns=${COLUMNS} load=${load} keys=${[prefix, of]} href=${(row) => to("banks", row.name)} empty=${empty} />
+    <${Table} label="Banks" columns=${COLUMNS} load=${load} keys=${[prefix, of]} href=${(row) => to("banks", row.name)} empty=${empty} />
     ${making && html`<${NewBank} onClose=${() => setMaking(false)} />`}
   <//>`;
 }

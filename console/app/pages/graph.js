@@ -12,8 +12,8 @@ export default function Graph({ params, query }) {
   const name = params.name ?? session().user;
   const found = useLoad(() => route("GET", `/debug/graph/${encodeURIComponent(name)}`), [name]);
   const actions = html`<${Button} icon="refresh" busy=${found.loading} onClick=${found.reload}>Refresh<//>`;
-  return html`<${Page} title="Who holds whom" wide actions=${actions}
-      intro=${`What ${name} owns, and who else has a part in it.`}>
+  return html`<${Page} title="Graph" wide actions=${actions}
+      intro=${`Who holds whom: what ${name} owns, and who else has a part in it.`}>
     <${Form} inline label="Another user" submit="Show" submitKind="plain" onSubmit=${({ user }) => navigate(to("graph", user.trim()))}>
       <${Field} label="User" name="user" key=${name} value=${name} required />
     <//>

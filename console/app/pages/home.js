@@ -15,11 +15,11 @@ const COUNTS = [
 ];
 
 const WAYS = [
-  ["/console/agents", "agents", "Make an agent", "It answers chats from its profile and its memory banks."],
+  ["/console/agents", "agents", "New agent", "It answers chats from its profile and its memory banks."],
   ["/console/chat", "chat", "Chat with an agent", "Replies arrive as they are written, with their sources."],
   ["/console/zones", "zones", "Follow a zone", "A domain's messages, live, from all its members."],
   ["/console/explorer", "explorer", "Try a command", "A form for each command, and the same as curl or Python."],
-  ["/console/keys", "keys", "Make an API key", "For your programs, limited to what they need."],
+  ["/console/keys", "keys", "New API key", "For your programs, limited to what they need."],
   ["/console/live", "live", "Watch the gateway", "Rates, times and queues, once a second."],
   ["/console/users", "users", "Look after users", "Plans, roles and states; operators change them."],
 ];

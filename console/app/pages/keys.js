@@ -15,7 +15,7 @@ export default function Keys() {
   const [making, setMaking] = useState(false);
   const [doomed, setDoomed] = useState(null);
   const free = keys.error?.code === NEEDS_PLAN;
-  const button = !free && html`<${Button} kind="primary" icon="plus" onClick=${() => setMaking(true)}>New key<//>`;
+  const button = !free && html`<${Button} kind="primary" icon="plus" onClick=${() => setMaking(true)}>New API key<//>`;
   const revoke = async () => {
     await route("DELETE", `${PATH}/${doomed.id}`);
     toast(`${doomed.name} was revoked.`);

@@ -87,7 +87,8 @@ function Marks({ marks }) {
     <${Button} icon="plus" onClick=${() => setOpen(true)}>Mark<//>
     ${marks.length > 0 && html`<${Button} kind="ghost" onClick=${clearMarks}>Clear ${marks.length === 1 ? "mark" : `${marks.length} marks`}<//>`}
     ${open && html`<${Dialog} title="Mark this moment" onClose=${() => setOpen(false)}>
-      <${Form} label="Mark this moment" submit="Add mark" onSubmit=${add}>
+      <${Form} label="Mark this moment" submit="Add mark" onSubmit=${add}
+        actions=${html`<${Button} onClick=${() => setOpen(false)}>Cancel<//>`}>
         <${Field} label="What happens now" name="label" required maxlength="60" placeholder="run 7 starts" hint="Shown as a line in all charts, and in the CSV." />
       <//>
     <//>`}`;

@@ -18,7 +18,7 @@ export default function Actor({ kind, actorKey }) {
   const actor = found.data;
   const owner = ownerOf(actor);
   const actions = html`
-    ${owner && html`<${LinkButton} icon="graph" href=${to("graph", owner)}>Who holds whom<//>`}
+    ${owner && html`<${LinkButton} icon="graph" href=${to("graph", owner)}>${owner}'s graph<//>`}
     <${Button} icon=${held ? "play" : "stop"} onClick=${() => setHeld(!held)}>${held ? "Go on" : "Hold"}<//>
     <${Button} icon="refresh" onClick=${found.reload}>Refresh<//>`;
   return html`<${Page} title=${actor?.name ?? actorKey} wide actions=${actions} back=${{ href: `${to("actors")}?kind=${kind}`, label: "Actors" }}

@@ -16,7 +16,7 @@ import { Removal } from "./removal.js";
 import { includes, readBank } from "./rights.js";
 
 const NOT_PERMITTED = 2003;
-const BACK = { href: to("banks"), label: "Memory banks" };
+const BACK = { href: to("banks"), label: "Banks" };
 
 /** One bank: its memories, and who may do what in it. It follows what others change, also from other windows. */
 export function Bank({ name, query }) {

@@ -8,10 +8,12 @@ const ACTS = {
   censor: {
     service: "MB_Censor", title: "Censor memories", button: "Censor for good", done: "censored",
     text: "The texts are erased for good: from the bank, and from all chats and replies that quote them. Name, author and time stay. This can't be undone.",
+    one: "Its text is erased for good: from the bank, and from all chats and replies that quote it. Name, author and time stay. This can't be undone.",
   },
   delete: {
     service: "MB_Delete", title: "Delete memories", button: "Delete", done: "deleted",
     text: "The memories are removed from the bank; what was said in chats stays as it was said. This can't be undone.",
+    one: "It is removed from the bank; what was said in chats stays as it was said. This can't be undone.",
   },
 };
 
@@ -22,8 +24,8 @@ export async function remove(act, bank, { name, agent }) {
   toast(`${plural(answer.content[0].memories, "memory", "memories")} ${done}.`);
 }
 
-/** What an act ("censor" or "delete") does, in words. */
-export const warning = (act) => ACTS[act].text;
+/** What an act ("censor" or "delete") does to one memory, in words. */
+export const warning = (act) => ACTS[act].one;
 
 /** What the button of an act says. */
 export const buttonOf = (act) => ACTS[act].button;

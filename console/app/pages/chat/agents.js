@@ -34,7 +34,7 @@ export function Agents({ find, onNone }) {
 
 /** What is shown in place of a chat where there is no agent to choose. */
 export const NoAgents = () => html`<${Empty} title="No agents yet" icon="agents"
-  actions=${has("/console/agents") && html`<${LinkButton} kind="primary" href="/console/agents">Make an agent<//>`}>
+  actions=${has("/console/agents") && html`<${LinkButton} kind="primary" href="/console/agents">New agent<//>`}>
   Make one, or add another user's agent to your roster.<//>`;
 
 /** An agent's state as a word and a colour. */

@@ -31,7 +31,8 @@ export function Conversations({ agent, pages, current, find, onFind, gone }) {
         aria-current=${current === "default" ? "page" : undefined}>Default conversation<span class="fine">Not begun yet</span><//></li>`}
       ${pages.rows.map((conversation) => html`<li key=${conversation.id}>
         <${Link} href=${to("chat", agent, conversation.id)} aria-current=${isCurrent(conversation, current) ? "page" : undefined}>
-          <span class="talk-list-title">${titleOf(conversation)}${conversation.default && conversation.title && html` <${Badge}>default<//>`}</span>
+          <span class="talk-list-title talk-list-text" title=${titleOf(conversation)}>${titleOf(conversation)}</span>
+          ${conversation.default && conversation.title && html`<span><${Badge}>default<//></span>`}
           <span class="fine">${plural(conversation.messages, "message")} · <${Time} at=${conversation.updated_at} relative /></span>
         <//>
       </li>`)}
@@ -89,7 +90,7 @@ export function ConversationMenu({ conversation, onChange }) {
       <${MenuItem} onSelect=${() => setOpen("destroy")}>Destroy<//>
     <//>
     ${open === "rename" && html`<${Dialog} title="Rename the conversation" onClose=${close}>
-      <${Form} onSubmit=${rename} submit="Rename" label="Rename">
+      <${Form} onSubmit=${rename} submit="Rename" label="Rename" actions=${html`<${Button} onClick=${close}>Cancel<//>`}>
         <${Field} label="Title" name="title" required maxlength="200" value=${conversation.title ?? ""} />
       <//>
     <//>`}

@@ -32,7 +32,7 @@ export function Domains({ find, onNone }) {
 
 /** What is shown in place of a zone where there is no domain to choose. */
 export const NoDomains = () => html`<${Empty} title="No domains yet" icon="domains"
-  actions=${has("/console/domains") && html`<${LinkButton} kind="primary" href="/console/domains">Make a domain<//>`}>
+  actions=${has("/console/domains") && html`<${LinkButton} kind="primary" href="/console/domains">New domain<//>`}>
   Make one with an agent of yours, or have one invited.<//>`;
 
 /** The zones of a domain, and a way to add one. */
@@ -57,7 +57,8 @@ export function Zones({ domain, current }) {
     ${pages.rows.length === 0 && pages.loading ? html`<${Loading} />` : html`<${More} pages=${pages} />`}
     <p class="talk-list-note"><${Button} kind="ghost" size="small" icon="plus" onClick=${() => setAdding(true)}>New zone<//></p>
     ${adding && html`<${Dialog} title=${`New zone in ${domain}`} onClose=${() => setAdding(false)}>
-      <${Form} onSubmit=${add} submit="Create" label="New zone">
+      <${Form} onSubmit=${add} submit="Create" label="New zone"
+        actions=${html`<${Button} onClick=${() => setAdding(false)}>Cancel<//>`}>
         <${Field} label="Name" name="name" required maxlength="64" hint="3 to 64 letters, digits, _, - or ." />
       <//>
     <//>`}`;
