@@ -1,13 +1,16 @@
 """How pages lay out what they show: long names and texts, old times, wide windows, and nothing at all."""
 
 import re
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Locator, expect
+from playwright.async_api import Browser, Locator, expect
 
-from tests.support.console import PHONE, Console
-from tests.support.gateway import Client
+from tests.support.console import PHONE, Console, console_of
+from tests.support.gateway import Client, running
 from tests.support.memories import made_bank
 
 
@@ -25,6 +28,7 @@ async def test_the_longest_names_leave_all_columns_of_a_table_in_view(
     owner = await nobody.register(longest("owner"))
     role = f"/api/admin/users/{owner.name}/role"
     assert (await operator.request("PUT", role, json={"role": "auditor"})).body["role"] == "auditor"
+    began = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     agent, domain, bank = longest("agent"), longest("domain"), longest("bank")
     await owner.agent(agent)
     text = "A text of some words, which takes the width that is left. " * 3
@@ -36,7 +40,7 @@ async def test_the_longest_names_leave_all_columns_of_a_table_in_view(
         (f"domains/{domain}", "Members"),
         ("banks", "Banks"),
         (f"banks/{bank}?tab=permissions", "Agents"),
-        ("audit", "Audit log"),
+        (f"audit?since={began}", "Audit log"),
         (f"users?prefix={owner.name}", "Users"),
         (f"actors?name={unique}", "Live actors"),
         ("graph", "Relations"),
@@ -93,12 +97,21 @@ async def test_a_fact_s_time_has_its_day(console: Console, user: Client, unique:
         await expect(fact).to_have_text(re.compile(r"\b20\d\d\b.*\d\d:\d\d:\d\d"))
 
 
+@pytest.fixture
+async def empty(browser: Browser, tmp_path: Path) -> AsyncIterator[Console]:
+    """The console of a gateway without anything but a new user, because public domains are listed for everybody."""
+    async with running(tmp_path / "data") as gateway, console_of(browser, gateway) as console:
+        async with gateway.client() as client:
+            await client.register("newcomer")
+        yield console
+
+
 @pytest.mark.parametrize(("path", "thing"), [("chat", "agent"), ("zones", "domain")])
 @pytest.mark.parametrize("viewport", [None, PHONE], ids=["wide", "phone"])
 async def test_who_has_nothing_is_told_so_once_and_where_it_is_read(
-    console: Console, user: Client, path: str, thing: str, viewport: Any
+    empty: Console, path: str, thing: str, viewport: Any
 ):
-    page = await console.window(user, f"/console/{path}", **({"viewport": viewport} if viewport else {}))
+    page = await empty.window("newcomer", f"/console/{path}", **({"viewport": viewport} if viewport else {}))
     make = page.get_by_role("link", name=f"New {thing}")
     await expect(make).to_be_visible()
     await expect(page.get_by_text(f"No {thing}s yet")).to_have_count(1)
