@@ -1,7 +1,7 @@
 """An inverted index in memory, ranked as ranking.py says, for conversations, profiles and banks in use."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
 from actors.retrieval.found import LONGER_BY, MAX_RELATIVES, RELATIVE, Found, answerable, beginning, judged, shares_of
@@ -144,10 +144,13 @@ class Index(Postings):
             if left >= need:  # a text that has none of the terms before may still have enough
                 some = numbers[-max(most, _LEAST) :]
                 most -= len(some)
-                for number in some:
+                older = self._before(some, numbers, enough, term)
+                for number in (*some, *older):
                     enough[number] = enough.get(number, 0.0) + weight
             elif len(enough) > _FEW:
-                for number in enough.keys() & numbers[-self._max_postings :]:
+                some = numbers[-self._max_postings :]
+                older = self._before(some, numbers, enough, term)
+                for number in (*(enough.keys() & some), *older):
                     enough[number] += weight
                 least = need - left + weight  # the terms that follow weigh too little for a text with less
                 enough = {number: weight for number, weight in enough.items() if weight >= least}
@@ -167,6 +170,12 @@ class Index(Postings):
         having = {term: having for having, term, _ in known}
         judge, fits = question.judging(max(count, among), having), self._fitting(question)
         return judged(judge, count, having, {}, gains, gains, {}, limit, self._places.get, fits)
+
+    def _before(self, some: Sequence[int], numbers: Sequence[int], found: Iterable[int], term: str) -> list[int]:
+        """List the texts found that are older than `some` of those with a term, its newest, and have it, too."""
+        if len(some) == len(numbers):
+            return []
+        return [number for number in found if number < some[0] and term in self._texts[number].terms]
 
     def _known(self, question: Question) -> tuple[list[_Term], dict[str, int]]:
         """Look up the terms of a question, the rarest first, and the number of texts with each."""

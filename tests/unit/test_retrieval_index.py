@@ -101,6 +101,19 @@ def test_where_all_terms_are_common_the_newest_texts_of_each_are_found() -> None
     assert max(number for number in found(index, "milk tea") if "milk" not in index.terms(number)) > 90
 
 
+@pytest.mark.parametrize("asked", [["sister", "ada", "live"], ["sister", "ada", "number", "live", "town"]])
+@pytest.mark.parametrize("others", [20, 60, 200, 2_000])
+def test_a_text_with_all_terms_is_sure_however_many_newer_ones_have_the_common_ones(
+    others: int, asked: list[str]
+) -> None:
+    index = Index(max_postings=128)
+    index.add(0, asked)
+    for number in range(1, others):
+        index.add(number, [term for term in asked if term != "ada"])
+    best = index.sure(Question(asked), 6)[0]
+    assert (best.number, best.share) == (0, 1.0)
+
+
 VOCABULARY = st.sampled_from("abcdefgh")
 KINDS = st.sampled_from([ASKS, ASKED, NUMBER])
 DOCUMENTS = st.lists(st.lists(VOCABULARY | KINDS, max_size=25), max_size=40)
