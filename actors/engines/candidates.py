@@ -79,8 +79,9 @@ def in_conversation(
         if ASKS in known and dialogue_acts.only_asks(utterance.content):
             continue
         matched = frozenset(filter(query.terms.__contains__, known))
-        # "Locker code, please." is no answer, but may stand beside one
+        # "Locker code, please." is no answer, but may stand beside one; "Ada is ill." is one to "Is Ada ill?"
         repeats = all(is_kind(term) for term in known if term not in matched)
+        repeats = repeats and not dialogue_acts.asks_whether(tokenizer.first_words(turn.message))
         part = share * _REPEATS if repeats else share
         leader = leaders.setdefault(matched, score)
         found.append(_Hit(part, False, leader if score > leader * 0.7 else score, utterance.seq, utterance))

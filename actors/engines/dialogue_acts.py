@@ -8,7 +8,7 @@ to an error.
 
 import re
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, pairwise
 
 from msgspec import Struct
 
@@ -57,6 +57,8 @@ _VERBS_THAT_ASK = lexicon(
     """is are was were do does did can could would should has ist sind hast hat kannst kennst weisst bist
     gibt est peux connais sais"""
 )
+_ASKS_WHETHER = _VERBS_THAT_ASK - answer_kinds.QUESTION_WORDS
+_YOU = lexicon("you du ihr tu vous")
 _NO_QUESTION = lexicon("i you we he she they it not ich du er wir ihr")  # When I was young. Do not forget.
 _REQUESTS = lexicon(
     """find search list explain describe recall summarize summarise erkläre beschreibe suche cherche
@@ -155,6 +157,17 @@ def asks(text: str, words: list[str]) -> bool:
     if first in answer_kinds.QUESTION_WORDS:
         return following not in _NO_QUESTION and not text.endswith((".", "!"))
     return first in _VERBS_THAT_ASK and following != "not" and not text.endswith((".", "!"))
+
+
+def asks_whether(words: list[str]) -> bool:
+    """Return whether the words of a question ask if something is so, as "Do I live in Bern?" does.
+
+    What the agent knows or can do is not meant: "Do you know my address?".
+    """
+    for first, following in pairwise(words):
+        if first not in _FILLERS:
+            return first in _ASKS_WHETHER and following not in _YOU
+    return False
 
 
 def ends_asking(text: str) -> bool:

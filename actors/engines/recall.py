@@ -15,8 +15,10 @@ from actors.engines.message import FoundUtterance, Source
 from actors.engines.quote import MAX_SOURCES, best_passage
 from actors.engines.relevance import questions_apart, terms_asked_for
 from actors.engines.turn import LookUp, Memory, Persona, Reply, Turn
+from actors.engines.window import Window
 from actors.retrieval.index import Index
 from actors.retrieval.question import SURE, Question
+from actors.retrieval.ranking import IN_CONTEXT
 from actors.slices import Steps, whole
 from actors.text import answer_kinds, tokenizer
 from actors.text.answer_kinds import is_told
@@ -140,7 +142,7 @@ class RecallEngine:
             ranked = _ranked(found + asked.by_profile)
             told = bool(hits) and is_told(hits[0].utterance.content)
             if turn.older is None and (told or not ranked or ranked[0].share < SURE):
-                hits = turn.window.answers(asked.query, _MAX_HITS)
+                hits = _in_context(turn.window, asked.query, told=told)
                 found = _found(turn, asked.query, hits)
                 ranked = _ranked(found + asked.by_profile)
             unsure = not ranked or ranked[0].share < SURE
@@ -194,6 +196,13 @@ def _sure(turn: Turn, query: Question) -> Steps[Sequence[FoundUtterance]]:
     if not window.is_indexed:
         yield from window.indexing()
     return window.sure(query, _MAX_HITS)
+
+
+def _in_context(window: Window, query: Question, *, told: bool) -> Sequence[FoundUtterance]:
+    """Search the window for answers; a dialogue that is `told` is searched as a bank with it would be."""
+    hits = () if told else window.answers(query, _MAX_HITS)
+    told = told or (bool(hits) and is_told(hits[0].utterance.content))
+    return window.answers(query, _MAX_HITS, context=IN_CONTEXT) if told else hits
 
 
 def _to_a_sentence(turn: Turn, message: dialogue_acts.Analysis, known: _Known) -> Steps[Reply | None]:

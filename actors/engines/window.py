@@ -250,18 +250,21 @@ class Window:
         """
         return self._search(question, limit, answering=False)
 
-    def answers(self, question: Question, limit: int) -> list[FoundUtterance]:
-        """Return the same as `search`, or nothing if none of them can answer the question."""
-        return self._search(question, limit, answering=True)
+    def answers(self, question: Question, limit: int, *, context: int = 0) -> list[FoundUtterance]:
+        """Return the same as `search`, or nothing if none of them can answer the question.
+
+        `context`: the number of best utterances whose words count for those around them, if that is more.
+        """
+        return self._search(question, limit, answering=True, context=context)
 
     def sure(self, question: Question, limit: int) -> list[FoundUtterance]:
         """Return the utterances that answer a question without doubt by themselves, as `search` does."""
         index = self._ready()
         return self._found(index.sure(question, limit, among=self._told)) if len(index) else []
 
-    def _search(self, question: Question, limit: int, *, answering: bool) -> list[FoundUtterance]:
-        index = self._ready()
-        found = index.search(question, limit, among=self._told, context=in_context(question), answering=answering)
+    def _search(self, question: Question, limit: int, *, answering: bool, context: int = 0) -> list[FoundUtterance]:
+        index, context = self._ready(), max(context, in_context(question))
+        found = index.search(question, limit, among=self._told, context=context, answering=answering)
         return self._found(found)
 
     def _ready(self) -> Index:

@@ -22,6 +22,7 @@ _ALONE = "", 0
 _NO_TEXTS: frozenset[int] = frozenset()
 _FEW = 32  # texts whose terms are looked at one by one
 _LEAST = 8  # postings of a term that a search reads
+_BY_RARITY = 1e-7  # of texts with as many terms, those with rarer ones are looked at first
 _SETTLED = 8  # searches since the last change
 _COMMON = 12  # texts that have a term
 _MAX_RELATED = 1_000  # terms whose relatives are cached
@@ -137,39 +138,38 @@ class Index(Postings):
         if left < need:
             return []
         known.sort()
-        most = self._max_postings // 4
+        most, texts = self._max_postings // 4, self._stating
         enough: dict[int, float] = {}
-        for _, term, numbers in known:
-            weight = weights[term]
+        by_term: dict[str, _Term] = {}
+        for having, term, numbers in known:
+            rare, weight = rarity(texts, having), weights[term]
+            by_term[term] = term, term, rare * (K1 + 1), numbers
+            share = weight + rare * _BY_RARITY
             if left >= need:  # a text that has none of the terms before may still have enough
                 some = numbers[-max(most, _LEAST) :]
                 most -= len(some)
                 older = self._before(some, numbers, enough, term)
                 for number in (*some, *older):
-                    enough[number] = enough.get(number, 0.0) + weight
+                    enough[number] = enough.get(number, 0.0) + share
             elif len(enough) > _FEW:
                 some = numbers[-self._max_postings :]
                 older = self._before(some, numbers, enough, term)
                 for number in (*(enough.keys() & some), *older):
-                    enough[number] += weight
+                    enough[number] += share
                 least = need - left + weight  # the terms that follow weigh too little for a text with less
-                enough = {number: weight for number, weight in enough.items() if weight >= least}
+                enough = {number: found for number, found in enough.items() if found >= least}
             else:
                 for number in enough:
                     if term in self._texts[number].terms:
-                        enough[number] += weight
+                        enough[number] += share
             left -= weight
-        best = sorted([(weight, number) for number, weight in enough.items() if weight >= need], reverse=True)
+        best = sorted([(found, number) for number, found in enough.items() if found >= need], reverse=True)
         if not best:
             return []
-        count = self._stating
-        by_term: dict[str, _Term] = {
-            term: (term, term, rarity(count, having) * (K1 + 1), numbers) for having, term, numbers in known
-        }
         gains = {number: self._gains_in(number, by_term) for _, number in best[:limit]}
         having = {term: having for having, term, _ in known}
-        judge, fits = question.judging(max(count, among), having), self._fitting(question)
-        return judged(judge, count, having, {}, gains, gains, {}, limit, self._places.get, fits)
+        judge, fits = question.judging(max(texts, among), having), self._fitting(question)
+        return judged(judge, texts, having, {}, gains, gains, {}, limit, self._places.get, fits)
 
     def _before(self, some: Sequence[int], numbers: Sequence[int], found: Iterable[int], term: str) -> list[int]:
         """List the texts found that are older than `some` of those with a term, its newest, and have it, too."""

@@ -209,6 +209,14 @@ def test_a_message_that_only_repeats_the_question_is_no_better_than_one_that_ans
     assert quotes(after("I am vegetarian.").say("Am I vegetarian?")) == ["I am vegetarian."]
 
 
+def test_a_statement_of_the_questions_words_answers_whether_it_is_so() -> None:
+    told = ("I live in Bern.", "I work at Acme as a nurse.")
+    for question in ("Do I still live in Bern?", "And do we really live in Bern?"):
+        assert quotes(after(*told).say(question)) == ["I live in Bern."]
+    asked = after("My locker code is 7341.", "Locker code please").say("Do you know my locker code?")
+    assert quotes(asked) == ["My locker code is 7341."]
+
+
 def test_a_subordinate_clause_is_no_question() -> None:
     assert Conversation().say("When I was young I lived in Paris") == Reply(dialogue_acts.NOTED)
 

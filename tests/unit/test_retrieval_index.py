@@ -114,6 +114,13 @@ def test_a_text_with_all_terms_is_sure_however_many_newer_ones_have_the_common_o
     assert (best.number, best.share) == (0, 1.0)
 
 
+def test_of_texts_with_as_many_terms_those_with_the_rarest_are_sure_first() -> None:
+    index = Index(max_postings=128)
+    for number in range(40):
+        index.add(number, ["sister", "ada", "move"] if number == 7 else ["sister", "live"])
+    assert [one.number for one in index.sure(Question(["sister", "ada", "live"]), 3)] == [7, 39, 38]
+
+
 VOCABULARY = st.sampled_from("abcdefgh")
 KINDS = st.sampled_from([ASKS, ASKED, NUMBER])
 DOCUMENTS = st.lists(st.lists(VOCABULARY | KINDS, max_size=25), max_size=40)
