@@ -49,6 +49,10 @@ UPLOT_INTEGRITY := sha512-KIMVnG68zvu5XXUbC4LQEPnhwOxBuLyW1AHtpm6IKTXImkbLgkMy+j
 MARKDOWN_IT_VERSION := 15.0.3
 MARKDOWN_IT_FILES := LICENSE dist/browser/markdown-it.umd.min.js
 MARKDOWN_IT_INTEGRITY := sha512-+Az7Ojz3iRGu8KYMvJ6xVhvrxP3eE+vEtJX75Ow88XBpcQNV/0lGX5ZynIIBftREo4DC2jsveAMDaeltmm8QvQ==
+# Its tables are in markdown-it's file, so its licence is here.
+ENTITIES_VERSION := 8.1.0
+ENTITIES_FILES := LICENSE
+ENTITIES_INTEGRITY := sha512-kxL7msIffSuh9aaFAMD7rxAIuTRMAHMeBtgHW2yUdWw732ZNh4MehkF2gdjvtdmikkaIP9bFDDJOPlsvm7avrA==
 INTEGRITY := import base64, hashlib, sys; \
 	print("sha512-" + base64.b64encode(hashlib.sha512(open(sys.argv[1], "rb").read()).digest()).decode())
 
@@ -252,7 +256,8 @@ console-vendor: ## Fetch the console's libraries from the npm registry into cons
 	$(call fetch-npm,$(VENDOR)/preact,preact,PREACT,MIT,console-vendor)
 	$(call fetch-npm,$(VENDOR)/htm,htm,HTM,Apache-2.0,console-vendor)
 	$(call fetch-npm,$(VENDOR)/uplot,uplot,UPLOT,MIT,console-vendor)
-	$(call fetch-npm,$(VENDOR)/markdown-it,markdown-it,MARKDOWN_IT,MIT; entities in it: BSD-2-Clause,console-vendor)
+	$(call fetch-npm,$(VENDOR)/markdown-it,markdown-it,MARKDOWN_IT,MIT,console-vendor)
+	$(call fetch-npm,$(VENDOR)/entities,entities,ENTITIES,BSD-2-Clause,console-vendor)
 
 .PHONY: clean
 clean: ## Remove the environments and caches (data/ stays)
