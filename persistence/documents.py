@@ -73,6 +73,16 @@ def by_name(user_id: str, name: str) -> Query[DocumentRow]:
     return Query(f"{_SELECT} WHERE user_id = ? AND name = ?", (user_id, name), _row)
 
 
+def listed(user_id: str, after: str, limit: int) -> Query[DocumentRow]:
+    """List a user's documents by name, from the first one after a name."""
+    return Query(f"{_SELECT} WHERE user_id = ? AND name > ? ORDER BY name LIMIT ?", (user_id, after, limit), _row)
+
+
+def remove(user_id: str, document_id: str) -> Write:
+    """Remove a user's document with its parts; refused as `ROWS` if there is none. What was loaded of it stays."""
+    return Write("DELETE FROM documents WHERE id = ? AND user_id = ?", (document_id, user_id), rows=1)
+
+
 def parts_of(document_id: str) -> Query[str | None]:
     """Read the texts of a document's parts, in order; None for one that was censored."""
     return Query(

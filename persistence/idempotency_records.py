@@ -152,6 +152,7 @@ def redact_if_destroyed(credential_id: str, key_hash: bytes) -> Write:
             ("zones", ""),
             ("banks", ""),
             ("endpoints", " AND deleted = 0"),
+            ("documents", ""),
         )
     )
     return Write(

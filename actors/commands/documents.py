@@ -1,12 +1,13 @@
-"""Documents: queueing them for ingestion, and reading their status."""
+"""Documents: queueing them for ingestion, reading their status, and removing them."""
 
 from collections.abc import Callable
 from typing import Any
 
 from actors.banks.messages import ALL_MEMORIES
 from actors.calls.call import A, Call
+from actors.calls.paging import name_after, name_cursor
 from actors.errors import InvalidField, StateConflict
-from actors.library.messages import LIBRARY, AddDocument, no_such_document
+from actors.library.messages import LIBRARY, AddDocument, RemoveDocument, no_such_document
 from actors.library.records import document_record
 from actors.wire import Record
 from persistence import documents
@@ -44,6 +45,29 @@ async def read(call: Call, document_id: str) -> Record:
     if not found:
         raise no_such_document()
     return document_record(found[0])
+
+
+async def list_documents(call: Call, cursor: str | None, limit: int) -> tuple[list[Record], str | None]:
+    """List the caller's documents by name; and the cursor of the next page.
+
+    Raises:
+        InvalidField: the list made no such cursor.
+    """
+    query = documents.listed(call.user.user_id, name_after(cursor), limit + 1)
+    found = await call.core.store.fetch(query)
+    following = name_cursor(found[limit - 1].name) if len(found) > limit else None
+    return [document_record(row) for row in found[:limit]], following
+
+
+async def remove(call: Call, document_id: str, answer: Callable[[None], A]) -> A:
+    """Remove a document for good; what banks have loaded of it stays.
+
+    Raises:
+        NotFound: it does not exist, or is another user's.
+    """
+    removed = await call.carry_out(LIBRARY, call.user.user_id, RemoveDocument(document_id), answer)
+    call.core.erasure.wake()
+    return removed
 
 
 async def ingested(call: Call, name: str) -> tuple[DocumentRow, list[str]] | None:

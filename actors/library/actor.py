@@ -9,7 +9,9 @@ from actors.library.messages import (
     MAX_SKILLS,
     AddDocument,
     InstallSkill,
+    RemoveDocument,
     UninstallSkill,
+    no_such_document,
     no_such_skill,
     too_many_skills,
 )
@@ -18,7 +20,7 @@ from actors.runtime.actor import handles
 from actors.runtime.changes import Changes
 from actors.runtime.durable import DurableActor
 from actors.runtime.future import AsyncFuture
-from persistence import documents, skills
+from persistence import censoring, documents, idempotency_records, skills
 from persistence.documents import DocumentRow
 from persistence.skills import SkillRow
 from persistence.store import FOREIGN_KEY, ROWS, Store
@@ -101,6 +103,15 @@ class LibraryActor(DurableActor):
             *documents.add(document, message.content),
             reply=lambda: document,
             constraint_errors={FOREIGN_KEY: no_such_user},
+        )
+
+    @handles(RemoveDocument)
+    def _remove_document(self, message: RemoveDocument) -> AsyncFuture[None]:
+        return self.commit_or_refuse(
+            documents.remove(self.key, message.document_id),
+            idempotency_records.redact_showing(message.document_id),
+            censoring.DUE,
+            constraint_errors={ROWS: no_such_document},
         )
 
     def concerns(self, user_id: str) -> bool:

@@ -36,6 +36,12 @@ class AddDocument(Ask[DocumentRow], frozen=True):
     metadata: dict[str, Any] | None
 
 
+class RemoveDocument(Ask[None], frozen=True):
+    """Remove one of the user's documents."""
+
+    document_id: str
+
+
 def no_such_skill() -> NotFound:
     """Make the error for a skill that the user has not installed."""
     return NotFound("You have no skill of this name; list yours with GET /api/skills.")
@@ -53,4 +59,7 @@ def too_many_skills() -> StateConflict:
 
 def no_such_document() -> NotFound:
     """Make the error for a document that the user does not have."""
-    return NotFound("You have no such document: check the id; a newer document of the same name may have replaced it.")
+    return NotFound(
+        "You have no such document: list yours with GET /api/documents; a newer document of the same name may have"
+        " replaced it."
+    )

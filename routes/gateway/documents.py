@@ -11,13 +11,16 @@ from actors.commands import documents
 from actors.errors import InvalidField
 from actors.library.records import document_record
 from persistence.documents import DocumentRow
-from routes.gateway.route import Route, RouteCall, RouteReply
-from routes.openapi.schemas import TIME, ident, nullable, number, record, ref, text
+from routes.gateway.route import Query, Route, RouteCall, RouteReply
+from routes.openapi.schemas import TIME, array, ident, nullable, number, record, ref, text
 
 MAX_CHARS = 500_000
 """Maximum number of characters of a document."""
 
 MAX_METADATA_BYTES = 4_096
+
+MAX_CURSOR = 1_200
+"""Maximum number of characters of a cursor, which holds a name of 200 characters, each of up to 4 bytes, in Base64."""
 
 MediaType = Literal["text/plain", "text/markdown", "application/json", "text/html"]
 _NO_NUL = r"^[^\x00]*$"
@@ -48,6 +51,13 @@ class Document(Body):
     metadata: dict[str, Any] | None = Field(None, description="Your own notes on it, up to 4,096 bytes of JSON.")
 
 
+class DocumentsAsked(Query):
+    """Query parameters of the list of documents."""
+
+    limit: int = Field(50, ge=1, le=200, description="Documents on a page.")
+    cursor: str | None = Field(None, max_length=MAX_CURSOR, description="`next` of the page before.")
+
+
 async def add_document(request: RouteCall) -> RouteReply:
     """Store a document and queue it for ingestion."""
     sent: Document = request.body
@@ -64,12 +74,28 @@ async def add_document(request: RouteCall) -> RouteReply:
 
 
 def _accepted(document: DocumentRow) -> RouteReply:
-    return RouteReply(document_record(document), HTTPStatus.ACCEPTED)
+    return RouteReply(document_record(document), HTTPStatus.ACCEPTED, shows=(document.id,))
+
+
+async def list_documents(request: RouteCall) -> RouteReply:
+    """List the caller's documents."""
+    asked: DocumentsAsked = request.query
+    found, following = await documents.list_documents(request.call, asked.cursor, asked.limit)
+    return RouteReply({"documents": found, "next": following})
 
 
 async def read_document(request: RouteCall) -> RouteReply:
     """Return the status of a document."""
     return RouteReply(await documents.read(request.call, request.params["id"]))
+
+
+async def remove_document(request: RouteCall) -> RouteReply:
+    """Remove one of the caller's documents."""
+    return await documents.remove(request.call, request.params["id"], _removed)
+
+
+def _removed(_: None) -> RouteReply:
+    return RouteReply(status=HTTPStatus.NO_CONTENT)
 
 
 ROUTES = (
@@ -93,6 +119,20 @@ ROUTES = (
     ),
     Route(
         "GET",
+        "/api/documents",
+        "listDocuments",
+        "Documents",
+        "List your documents by name.",
+        list_documents,
+        reply=record(
+            "A page of documents.",
+            documents=array(ref("IngestedDocument")),
+            next=nullable(text("Cursor of the next page.")),
+        ),
+        query=DocumentsAsked,
+    ),
+    Route(
+        "GET",
         "/api/documents/{id}",
         "getDocument",
         "Documents",
@@ -100,5 +140,16 @@ ROUTES = (
         read_document,
         reply=ref("IngestedDocument"),
         errors=(404,),
+    ),
+    Route(
+        "DELETE",
+        "/api/documents/{id}",
+        "removeDocument",
+        "Documents",
+        "Remove a document for good; what banks have loaded of it stays.",
+        remove_document,
+        status=HTTPStatus.NO_CONTENT,
+        errors=(404,),
+        mutates=True,
     ),
 )

@@ -258,6 +258,20 @@ async def add_document(user: Client) -> None:
     assert (await user.request("POST", "/api/documents", json={"name": "Plan"})).http == 400
 
 
+@row("GET /api/documents")
+async def list_documents(user: Client) -> None:
+    document = await new_document(user)
+    answer = await user.request("GET", "/api/documents")
+    assert answer.http == 200
+    assert [one["id"] for one in answer.body["documents"]] == [document["id"]]
+
+
+@row("DELETE /api/documents/{id}")
+async def remove_document(user: Client) -> None:
+    assert (await user.request("DELETE", f"/api/documents/{(await new_document(user))['id']}")).http == 204
+    assert (await user.request("DELETE", "/api/documents/doc_0")).http == 404
+
+
 @row("GET /api/documents/{id}")
 async def read_document(user: Client) -> None:
     answer = await user.request("GET", f"/api/documents/{(await new_document(user))['id']}")

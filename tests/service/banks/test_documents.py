@@ -128,7 +128,7 @@ async def test_a_newer_document_takes_the_place_of_the_one_of_its_name(user: Cli
     first = await hand_in(user, "Plan", "Mars tonight.")
     await hand_in(user, "Plan", "Venus tonight.")
     replaced = (await user.request("GET", f"/api/documents/{first['id']}")).refused(3000, 404)
-    assert replaced.note.endswith("check the id; a newer document of the same name may have replaced it.")
+    assert replaced.note.endswith("GET /api/documents; a newer document of the same name may have replaced it.")
     assert (await load(user, bank, "Plan")).ok().content[0]["text"] == "Venus tonight."
 
 
@@ -372,6 +372,71 @@ async def test_what_a_crash_left_in_the_queue_is_done_at_the_next_start(tmp_path
         async with gateway.client() as client:
             user = await client.log_on("ada-lovelace")
             assert (await done(user, record["id"]))["parts"] == record["parts"]
+
+
+async def test_documents_are_listed_by_name_in_pages(user: Client, sanic_client: Client, unique: str):
+    for name in ("plan", "Atlas", "plan 2", "örtlich"):
+        await hand_in(user, name, f"{name}: Mars rises at nine.")
+    await hand_in(await sanic_client.register(f"{unique}-other"), "Theirs", "Not yours.")
+    listed = (await user.request("GET", "/api/documents")).body
+    assert [document["name"] for document in listed["documents"]] == ["Atlas", "plan", "plan 2", "örtlich"]
+    assert listed["next"] is None
+    assert listed["documents"][1] == await done(user, listed["documents"][1]["id"])
+    names, cursor = list[str](), ""
+    for size in (3, 1):
+        page = (await user.request("GET", f"/api/documents?limit=3&cursor={cursor}")).body
+        assert len(page["documents"]) == size
+        names += [document["name"] for document in page["documents"]]
+        cursor = page["next"]
+    assert (names, cursor) == (["Atlas", "plan", "plan 2", "örtlich"], None)
+
+
+async def test_the_cursor_of_the_longest_name_is_taken(user: Client):
+    for name in ("\U0001f52d" * 200, "\U0001f52d" * 199 + "\U0001f680"):
+        await hand_in(user, name, "Mars.")
+    page = (await user.request("GET", "/api/documents?limit=1")).body
+    (last,) = (await user.request("GET", f"/api/documents?cursor={page['next']}")).body["documents"]
+    assert last["name"].endswith("\U0001f680")
+
+
+@pytest.mark.parametrize("query", ["limit=0", "limit=201", "limit=x", "cursor=x", "cursor=eA", "name=plan"])
+async def test_a_page_of_documents_that_can_not_be_is_refused(user: Client, query: str):
+    (await user.request("GET", f"/api/documents?{query}")).refused(1003, 400)
+
+
+async def test_a_removed_document_is_gone_and_what_was_loaded_of_it_stays(
+    user: Client, sanic_client: Client, bank: str, unique: str
+):
+    key = {"Idempotency-Key": "book"}
+    body = {"name": "Book", "content": LONG}
+    sent = (await user.request("POST", "/api/documents", json=body, headers=key)).body
+    (await load(user, bank, (await done(user, sent["id"]))["name"])).ok()
+    loaded = await names(user, bank)
+    other = await sanic_client.register(f"{unique}-other")
+    (await other.request("DELETE", f"/api/documents/{sent['id']}")).refused(3000, 404)
+    assert (await user.request("POST", "/api/documents", json=body, headers=key)).body == sent
+    assert (await user.request("DELETE", f"/api/documents/{sent['id']}")).http == 204
+    assert (await user.request("POST", "/api/documents", json=body, headers=key)).body == {}
+    for method in ("GET", "DELETE"):
+        (await user.request(method, f"/api/documents/{sent['id']}")).refused(3000, 404)
+    (await load(user, bank, "Book")).refused(3000, 404)
+    assert (await user.request("GET", "/api/documents")).body == {"documents": [], "next": None}
+    assert await names(user, bank) == loaded
+    (await user.command("MB_Censor", target={"bank": bank}, vx={"name": "Book"})).ok()
+
+
+@pytest.mark.parametrize("ready", [True, False])
+async def test_the_text_of_a_removed_document_is_erased_from_the_files(tmp_path: Path, ready: bool):
+    data, secret = tmp_path / "data", "swordfish-9431"
+    async with running(data, PARLEY_DEFAULT_PLAN="enterprise") as gateway, gateway.client() as client:
+        user = await client.register("ada-lovelace")
+        body = {"name": "Book", "content": f"{LONG} {secret}", "metadata": {"about": secret}}
+        sent = (await user.request("POST", "/api/documents", json=body)).body
+        if ready:
+            await done(user, sent["id"])
+        assert await traces(data, secret)
+        assert (await user.request("DELETE", f"/api/documents/{sent['id']}")).http == 204
+        await erased(data, secret, within_s=60)
 
 
 async def test_no_document_that_was_accepted_is_lost_with_a_crash(tmp_path: Path):

@@ -4,9 +4,11 @@ import time
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from parley_client._async.requests import AsyncRoutes, segment_of
+from parley_client._async.pages import AsyncPages
+from parley_client._async.requests import AsyncRoutes, query_of, segment_of
 from parley_client._async_waiting import async_sleep
 from parley_client._decoding import decode
+from parley_client.answers import Page, page_of
 from parley_client.records import IngestedDocument
 
 LOOK_S = 0.25
@@ -53,6 +55,34 @@ class AsyncDocuments(AsyncRoutes):
             EntityError: there is none, or a newer one has taken its place (3000).
         """
         return decode(IngestedDocument, await self._client.request("GET", f"/api/documents/{segment_of(document)}"))
+
+    def list(self, *, limit: int | None = None, cursor: str | None = None) -> AsyncPages[IngestedDocument, None]:
+        """List documents by name.
+
+        Args:
+            limit: the largest number on a page.
+            cursor: `next` of the page before, unchanged; the first page when absent.
+
+        Example:
+            [document async for document in client.documents.list()]
+        """
+
+        async def read(cursor: str | None) -> Page[IngestedDocument, None]:
+            page = await self._client.request("GET", f"/api/documents{query_of(limit=limit, cursor=cursor)}")
+            return page_of(IngestedDocument, page, "documents")
+
+        return AsyncPages(read, cursor)
+
+    async def delete(self, document: str) -> None:
+        """Remove a document for good; what banks have loaded of it stays. `document` is its id, `doc_...`.
+
+        Example:
+            await client.documents.delete("doc_067b9c1c8e40a5f13d5e8f0b6c2a4907")
+
+        Raises:
+            EntityError: there is none, or a newer one has taken its place (3000).
+        """
+        await self._client.request("DELETE", f"/api/documents/{segment_of(document)}")
 
     async def wait(self, document: str, *, timeout: float = 300.0) -> IngestedDocument:
         """Wait until a document is ready or has failed; its `status` and `error` tell.

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from parley_client._decoding import decode
-from parley_client._sync.requests import Routes, segment_of
+from parley_client._sync.pages import Pages
+from parley_client._sync.requests import Routes, query_of, segment_of
 from parley_client._waiting import sleep
+from parley_client.answers import Page, page_of
 from parley_client.records import IngestedDocument
 
 LOOK_S = 0.25
@@ -54,6 +56,34 @@ class Documents(Routes):
             EntityError: there is none, or a newer one has taken its place (3000).
         """
         return decode(IngestedDocument, self._client.request("GET", f"/api/documents/{segment_of(document)}"))
+
+    def list(self, *, limit: int | None = None, cursor: str | None = None) -> Pages[IngestedDocument, None]:
+        """List documents by name.
+
+        Args:
+            limit: the largest number on a page.
+            cursor: `next` of the page before, unchanged; the first page when absent.
+
+        Example:
+            [document for document in client.documents.list()]
+        """
+
+        def read(cursor: str | None) -> Page[IngestedDocument, None]:
+            page = self._client.request("GET", f"/api/documents{query_of(limit=limit, cursor=cursor)}")
+            return page_of(IngestedDocument, page, "documents")
+
+        return Pages(read, cursor)
+
+    def delete(self, document: str) -> None:
+        """Remove a document for good; what banks have loaded of it stays. `document` is its id, `doc_...`.
+
+        Example:
+            client.documents.delete("doc_067b9c1c8e40a5f13d5e8f0b6c2a4907")
+
+        Raises:
+            EntityError: there is none, or a newer one has taken its place (3000).
+        """
+        self._client.request("DELETE", f"/api/documents/{segment_of(document)}")
 
     def wait(self, document: str, *, timeout: float = 300.0) -> IngestedDocument:
         """Wait until a document is ready or has failed; its `status` and `error` tell.
