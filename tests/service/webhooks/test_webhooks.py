@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import hmac
 import json
 import re
 import sys
@@ -140,13 +141,36 @@ def test_the_example_raises_what_it_says_whatever_is_sent(signature: str | None)
         example["verify"]("whsec_AAAA", sent, b"{}")
 
 
+@pytest.mark.parametrize("name", ["stdlib", "stripe", "standardwebhooks"])
+@pytest.mark.parametrize("secret", ["", "whsec_"])
+def test_the_python_examples_of_the_docs_take_nothing_without_a_secret(name: str, secret: str):
+    example: dict[str, Any] = {}
+    exec(examples()[name], example)
+    with pytest.raises(ValueError, match="the secret is not set"):
+        example["verify"](secret, forged(secret), b"{}")
+
+
+def forged(secret: str) -> dict[str, str]:
+    """Return the headers that sign `{}` with an empty secret, in both schemes."""
+    now = str(int(time.time()))
+    of_stripe = hmac.new(secret.encode(), f"{now}.{{}}".encode(), "sha256").hexdigest()
+    standard = base64.b64encode(hmac.digest(b"", f"msg.{now}.{{}}".encode(), "sha256")).decode()
+    return {
+        "X-Service-Signature": f"t={now},v1={of_stripe}",
+        "webhook-id": "msg",
+        "webhook-timestamp": now,
+        "webhook-signature": f"v1,{standard}",
+    }
+
+
 NODE = """
 import { verify } from "./example.mjs";
-const [secret, headers, body] = JSON.parse(process.argv[2]);
+const [secret, headers, body, forged] = JSON.parse(process.argv[2]);
 const event = verify(secret, headers, Buffer.from(body, "base64"));
 let refused = 0;
-for (const [s, b] of [["whsec_AAAA", body], [secret, "e30="]]) {
-  try { verify(s, headers, Buffer.from(b, "base64")); } catch { refused++; }
+const wrong = [["whsec_AAAA", headers, body], [secret, headers, "e30="], ...forged.map(([s, h]) => [s, h, "e30="])];
+for (const [s, h, b] of wrong) {
+  try { verify(s, h, Buffer.from(b, "base64")); } catch { refused++; }
 }
 console.log(JSON.stringify([event, refused]));
 """
@@ -160,7 +184,8 @@ async def test_the_node_example_of_the_docs_verifies(owner: Client, tmp_path: Pa
     (tmp_path / "example.mjs").write_text(examples()["node"], encoding="utf-8")
     (tmp_path / "run.mjs").write_text(NODE, encoding="utf-8")
     lower = {name.lower(): value for name, value in received.headers.items()}
-    given = json.dumps([made["secret"], lower, base64.b64encode(received.body).decode()])
+    empty = [(secret, {name.lower(): value for name, value in forged(secret).items()}) for secret in ("", "whsec_")]
+    given = json.dumps([made["secret"], lower, base64.b64encode(received.body).decode(), empty])
     node = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -170,7 +195,7 @@ async def test_the_node_example_of_the_docs_verifies(owner: Client, tmp_path: Pa
         stdout=asyncio.subprocess.PIPE,
     )
     said, _ = await node.communicate()
-    assert json.loads(said) == [received.event, 2]
+    assert json.loads(said) == [received.event, 4]
 
 
 async def test_a_rotated_secret_and_the_one_before_both_verify_in_both_schemes(owner: Client):
