@@ -126,7 +126,7 @@ def require_free(port: int) -> None:
 
 
 def master_key(path: Path) -> str:
-    """Return the key in a file; it is made the first time, readable by its owner alone."""
+    """Return the key in a file; it is made the first time, readable by its owner alone, and durable before its use."""
     with suppress(FileNotFoundError):
         return path.read_text(encoding="ascii").strip()
     key = base64.b64encode(secrets.token_bytes(32)).decode()
@@ -137,6 +137,11 @@ def master_key(path: Path) -> str:
         file.flush()
         os.fsync(file.fileno())
     beside.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
     return key
 
 
