@@ -8,21 +8,20 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from pydantic import BaseModel, ValidationError
 from sanic import Blueprint, HTTPResponse, Request
 
 from actors.calls.acts import note_refused, noted, require_role
 from actors.calls.admission import admit, authenticate, count_stored
 from actors.calls.call import Call, Elsewhere
-from actors.calls.known_members import members_of
-from actors.calls.request import REFERENCE_CHARS, Body, checked, refusal_of
-from actors.errors import InvalidField, MessageKept, NotPermitted, Overloaded, ServiceError, UserSuspended
+from actors.calls.request import REFERENCE_CHARS, Body, checked
+from actors.errors import MessageKept, NotPermitted, Overloaded, ServiceError, UserSuspended
 from actors.idempotency.once import Done, fingerprint_of, require_key
 from actors.idempotency.records import Rendered
 from routes.doors.answer_stream import AnswerStream, ConnectionStream, HeadSent
 from routes.doors.door import Door, door_of
 from routes.gateway.live import Live
 from routes.gateway.paths import Verbs, by_sanic_path, chosen, takes
+from routes.gateway.query import validated
 from routes.gateway.route import Arrival, Route, RouteCall, RouteReply
 from routes.http.answers import (
     REPLAYED,
@@ -150,7 +149,7 @@ class GatewayRoutes:
         parsed = route.parse(received) if route.parse else model and checked(model, sent, body)
         if iscoroutine(parsed):
             parsed = await parsed
-        asked = route.query and _asked(route.query, args)
+        asked = route.query and validated(route.query, args)
         request = RouteCall(
             call, params, parsed, asked, received, self._exchange.work, arrival.stream, arrival.base_url, self._live
         )
@@ -329,20 +328,3 @@ def _written(value: Any) -> bytes:
 
 def _failed(error: ServiceError) -> Rendered:
     return Rendered(error.http_code, orjson.dumps({"status": status_of(error)}))
-
-
-def _asked(model: type[BaseModel], values: dict[str, str]) -> BaseModel:
-    """Validate query parameters.
-
-    Raises:
-        InvalidField: the note names up to ten wrong or unknown parameters, or one with a NUL.
-    """
-    if model.model_config.get("extra") == "forbid":
-        members_of(model).require_known(values)
-    for name, value in values.items():
-        if "\0" in value:  # PostgreSQL can't look for it
-            raise InvalidField(f"Invalid value of {name}: a text must not contain NUL.")
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        raise refusal_of(error) from None

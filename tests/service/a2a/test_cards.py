@@ -91,8 +91,9 @@ async def test_the_catalog_lists_public_agents_by_name_in_pages(user: Client, sa
     (await user.command("AP_Destroy", target={"agent": f"{unique}-b"})).ok()
     page = (await sanic_client.request("GET", f"/a2a/agents?pageSize=2&pageToken={unique}-")).body
     assert [card["name"] for card in page["agents"]] == [f"{unique}-A", f"{unique}-c"]
-    wrong = await sanic_client.request("GET", "/a2a/agents?pageSize=0")
-    assert (wrong.http, wrong.body["error"]["details"][0]["reason"]) == (400, "INVALID_PARAMS")
+    for size in ("0", "1_0"):
+        wrong = await sanic_client.request("GET", f"/a2a/agents?pageSize={size}")
+        assert (wrong.http, wrong.body["error"]["details"][0]["reason"]) == (400, "INVALID_PARAMS")
 
 
 async def test_unknown_paths_are_refused_in_the_protocol_s_shape(sanic_client: Client):

@@ -399,7 +399,9 @@ async def test_the_cursor_of_the_longest_name_is_taken(user: Client):
     assert last["name"].endswith("\U0001f680")
 
 
-@pytest.mark.parametrize("query", ["limit=0", "limit=201", "limit=x", "cursor=x", "cursor=eA", "name=plan"])
+@pytest.mark.parametrize(
+    "query", ["limit=0", "limit=201", "limit=x", "limit=1_0", "limit=%2010", "cursor=x", "cursor=eA", "name=plan"]
+)
 async def test_a_page_of_documents_that_can_not_be_is_refused(user: Client, query: str):
     (await user.request("GET", f"/api/documents?{query}")).refused(1003, 400)
 

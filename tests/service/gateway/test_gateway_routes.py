@@ -233,7 +233,9 @@ async def test_live_actors_are_listed_by_kind_up_to_a_limit(user: Client, unique
     assert [actor["kind"] for actor in answer.body["actors"]] == ["agent"] * 2
 
 
-@pytest.mark.parametrize("limit", ["0", "1001", "-1", "x", "1.5", "", "%20", "9" * 30, "%D9%A1", "1e3"])
+@pytest.mark.parametrize(
+    "limit", ["0", "1001", "-1", "x", "1.5", "", "%20", "9" * 30, "%D9%A1", "1e3", "1_0", "%2010", "10.0", "%2B1"]
+)
 async def test_a_wrong_limit_of_live_actors_is_refused(user: Client, limit: str):
     answer = await user.request("GET", f"/debug/actors?limit={limit}", headers=SECRET)
     assert answer.refused(1003, 400).http == 400
