@@ -6,7 +6,7 @@ const classes = (kind, size, more = "") => `button ${kind} ${size} ${more}`.trim
 
 /** A button; kind is "primary", "plain", "danger" or "ghost", `busy` shows that its action runs.
  *
- * The second click of a double click does nothing: after a quick first one it would act again, or on what came in its place.
+ * The second click of a double click does nothing: it would repeat the action, or act on what has come in its place.
  */
 export function Button({ kind = "plain", size = "", busy = false, icon, type = "button", children, disabled, ...rest }) {
   const click = (event) => {

@@ -8,7 +8,8 @@ let library = null;
 /** A chart over time: `data` is [seconds, values of the first series, ...] as uPlot has it, null for gaps.
  *
  * `series` is [{label, format?}], `marks` [{at: seconds, label}] are lines over all of it, `sync` a name that charts
- * with one cursor share. The time axis has `span` seconds up to the newest value, also while there are fewer. Charts with a `label` are read out by it; numbers must stand beside them as text, too.
+ * with one cursor share. The time axis has `span` seconds up to the newest value, also while there are fewer. Charts
+ * with a `label` are read out by it; numbers must stand beside them as text, too.
  */
 export function Chart({ label, data, series, span, marks = [], height = 180, sync, format = String }) {
   const place = useRef(null);

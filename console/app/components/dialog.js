@@ -24,7 +24,8 @@ export function Dialog({ title, onClose, children, wide = false, keep = false })
     if (status !== "in") return undefined; // the log-on form is above it
     const element = dialog.current;
     element.showModal();
-    (element.querySelector(FIRST_FIELD) ?? element.querySelector("button")).focus(); // showModal would choose the dialog's body
+    // showModal would choose the dialog's body
+    (element.querySelector(FIRST_FIELD) ?? element.querySelector("button")).focus();
     return () => {
       element.close(); // while it is open, nothing behind it takes the focus
       before.current?.focus();

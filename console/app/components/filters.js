@@ -5,9 +5,10 @@ import { Field, Select } from "./form.js";
 
 const MAX_IN_LINK = 500; // up to nine times as much as a link encodes it; the gateway takes a head of up to 8 KiB
 
-/** A text field whose value is a member of the link's query, which follows once the user stops to type.
+/** A text field whose value is a member of the link's query, which follows once the user stops typing.
  *
- * With `onEnter` it follows at Enter only, as it says below, or when the field is left; with `exact` also spaces around the text count.
+ * With `onEnter` it follows at Enter only, as it says below, or when the field is left; with `exact` spaces around the
+ * text count, too.
  */
 export function TextFilter({ name, onEnter = false, exact = false, ...rest }) {
   const held = useRoute().query[name] ?? "";

@@ -33,7 +33,7 @@ export function valuesOf(form) {
   return values;
 }
 
-/** Return those of a form's values that differ from the record that it was filled from; a change made elsewhere stays. */
+/** Return the values of a form that differ from the record that filled it; so a change made elsewhere stays. */
 export function changedOf(values, record) {
   return Object.fromEntries(Object.entries(values).filter(([member, value]) => value !== asShown(record[member] ?? "")));
 }

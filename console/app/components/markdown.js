@@ -71,7 +71,8 @@ function enclosed(token, nodes) {
   const { type, tag, hidden, attrs } = token;
   if (hidden) return nodes; // the paragraphs of a list without blank lines
   if (type === "link_open") return [html`<${Outside} href=${token.attrGet("href")}>${nodes}<//>`];
-  if (type === "heading_open") return [html`<h2 class=${`level-${tag[1]}`}>${nodes}</h2>`]; // a page's levels are in order
+  // all are h2, because a page's levels are in order
+  if (type === "heading_open") return [html`<h2 class=${`level-${tag[1]}`}>${nodes}</h2>`];
   if (type === "table_open") {
     return [html`<div class="markdown-table" role="region" aria-label="Table" tabindex="0"><table>${nodes}</table></div>`];
   }

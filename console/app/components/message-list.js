@@ -9,9 +9,10 @@ const MAX_TEXT = 32_000;
 
 /** A list of messages that grows at its end and loads older ones as one scrolls up.
  *
- * `items` are [{id, message?, ...}] and `item(it)` draws one, again only if its message or the function is another; the days of their messages stand between them; `older` is {load, done, loading, error}. It stays at its end while
- * the reader is there; else a button tells how many are new. `said` is read out to screen readers when it changes;
- * `to` is the id of an item to show once it is there.
+ * `items` are [{id, message?, ...}] and `item(it)` draws one, again only if its message or the function is another; the
+ * days of their messages stand between them; `older` is {load, done, loading, error}. It stays at its end while the
+ * reader is there; else a button tells how many are new. `said` is read out to screen readers when it changes; `to` is
+ * the id of an item to show once it is there.
  */
 export function MessageList({ label, items, item, older, said = "", to = null, empty }) {
   const frame = useRef(null);
@@ -65,7 +66,7 @@ export function MessageList({ label, items, item, older, said = "", to = null, e
   </div>`;
 }
 
-/** Draw the items, and those whose message is the same as before not again: a long list changes with each piece of a reply. */
+/** Draw the items, but none anew whose message is as before: a long list changes with each piece of a reply. */
 function useRows(items, item, to) {
   const drawn = useRef(new Map());
   const days = useMemo(() => withDays(items), [items]);
@@ -117,10 +118,10 @@ function Older({ older, frame, none }) {
   </div>`;
 }
 
-/** A field for a message, with its button: Enter sends, Shift and Enter makes a line. onSend(text) may refuse with false.
+/** A field for a message, with its button: Enter sends, Shift and Enter makes a line.
  *
- * `keys(event)` sees keys first; the field's element is in `field.current`, `about` are further attributes of it. Where
- * nothing can be sent, `closed` says why.
+ * onSend(text) may refuse with false. `keys(event)` sees keys first; the field's element is in `field.current`, `about`
+ * are further attributes of it. Where nothing can be sent, `closed` says why.
  */
 export function Composer({ label, text, onText, onSend, field, keys, about = {}, closed = null, placeholder, children }) {
   const own = useRef(null);

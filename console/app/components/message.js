@@ -47,7 +47,8 @@ function Waiting({ text }) {
 }
 
 function Content({ message: { role, content, sources = [] }, writing, names }) {
-  const isOfQuotes = sources.length > 0 && sources.every(({ quote }) => content.includes(`“${quote}”`)); // these stand as they were said
+  // quotes stand as they were said
+  const isOfQuotes = sources.length > 0 && sources.every(({ quote }) => content.includes(`“${quote}”`));
   if (role !== "agent" || isOfQuotes) return html`<${RichText} text=${content} names=${names} />`;
   return html`<${Markdown} text=${content} names=${names} writing=${writing} />`;
 }

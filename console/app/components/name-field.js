@@ -14,8 +14,8 @@ const LISTS = {
 
 /** A field for the name of one of the user's "agents", "banks" or "domains" (`of`), with suggestions as one types.
  *
- * `own` leaves out what belongs to others, `first` is the text at first; `only` fills in the only one there is, and says
- * where to make one if there is none. Takes the attributes of Field; `onInput` gets the event.
+ * `own` leaves out what belongs to others, `first` is the text at first; `only` fills in the only one there is, and
+ * says where to make one if there is none. Takes the attributes of Field; `onInput` gets the event.
  */
 export function NameField({ of, own = false, only = false, first = "", value: given, hint, onInput, ...rest }) {
   const [typed, setTyped] = useState(first);

@@ -3,11 +3,13 @@ import { Link } from "../lib/router.js";
 import { Button } from "./button.js";
 import { Empty, ErrorNotice, Loading } from "./notice.js";
 
-/** A table of `columns` [{title, cell: (row) => node, align?: "end", wide?, name?, hideOnPhone?, action?, sort?: (row) => key}].
+/** A table of `columns`.
  *
+ * Columns are [{title, cell: (row) => node, align?: "end", wide?, name?, hideOnPhone?, action?, sort?: (row) => key}].
  * Rows are given (`rows`), or loaded as one scrolls: load(cursor) -> {rows, next}, anew when `keys` change. `href(row)`
  * makes the first cell a link. `empty` is shown when there is nothing: a text or a node. `id(row)` tells rows apart.
- * A `name` may break anywhere, for it is one word of up to 64 letters. When `fresh` (a counter) changes, the rows that are shown are loaded anew in place.
+ * A `name` may break anywhere, because it is one word of up to 64 letters. When `fresh` (a counter) changes, the rows
+ * that are shown are loaded anew in place.
  */
 export function Table({ columns, rows, load, keys = [], fresh = 0, empty = "Nothing here yet.", label, href, id, sort, onSort }) {
   const pages = usePages(load, keys, fresh);

@@ -1,7 +1,7 @@
-/** Keep the focus in the page: when what has it is removed, the nearest region around that gets it, or else the whole page.
+/** Keep the focus in the page: when its element is removed, the nearest region around it gets it, else the whole page.
  *
- * Otherwise an act by keyboard that removes its own button or row would send its user back to the start of the window. A
- * region is an element with a tabindex.
+ * Otherwise an act by keyboard that removes its own button or row would send its user back to the start of the window.
+ * A region is an element with a tabindex.
  */
 export function keepFocus() {
   let around = []; // the element that has the focus, and all that it is in

@@ -55,7 +55,7 @@ export async function logOff() {
   finish(null);
 }
 
-/** Show the log-on form: the gateway refused the session of this `csrf` with a code of ENDED, or a stream told a reason. */
+/** Show the log-on form: the gateway refused the session of this `csrf` (a code of ENDED), or a stream said why. */
 export function onEnded(reason, csrf) {
   if (store.get().status !== "in" || csrf !== session().csrf) return; // another session has begun meanwhile
   if (reason === 2001) {

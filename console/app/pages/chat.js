@@ -72,13 +72,15 @@ function Talk({ name, agent, data, current, pages, seq }) {
     noteChat(pages, reply);
     if (data.record?.state !== "online") agent.reload();
   });
-  const place = current === "default" ? to("chat", name.toLowerCase()) : current; // the link of another may name a wrong agent
+  // the link of another may name a wrong agent
+  const place = current === "default" ? to("chat", name.toLowerCase()) : current;
   const [text, setText, putBefore] = useDraft(`${session().user} ${place}`);
   const field = useRef(null);
   const listed = pages.rows.find((conversation) => isCurrent(conversation, current));
   const record = useRecord(listed, current);
   useEffect(() => {
-    const isOfAnother = record && record.agent.toLowerCase() !== name.toLowerCase(); // or its agent has another name by now
+    // or its agent has another name by now
+    const isOfAnother = record && record.agent.toLowerCase() !== name.toLowerCase();
     if (isOfAnother) navigate(to("chat", record.agent, current) + location.search, { replace: true });
   }, [record?.agent]);
   const items = useMemo(() => itemsOf(talk, name), [talk.messages, talk.runs]);
@@ -86,7 +88,8 @@ function Talk({ name, agent, data, current, pages, seq }) {
     putBefore(content);
     field.current.focus();
   };
-  const item = useCallback((it) => html`<${Item} item=${it} talk=${talk} onEdit=${edit} />`, []); // its acts stay the same
+  // its acts stay the same
+  const item = useCallback((it) => html`<${Item} item=${it} talk=${talk} onEdit=${edit} />`, []);
   const working = talk.runs.filter(({ state }) => state === "working");
   const wanted = useWanted(talk, Number(seq ?? 0));
   const isMissing = talk.error?.code === NOT_THERE && talk.messages.length === 0;

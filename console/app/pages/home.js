@@ -51,7 +51,7 @@ export default function Home() {
   <//>`;
 }
 
-/** Read the user's quota and record; once the quota is used up, the refusal tells of the quota, and nothing of the rest. */
+/** Read the user's quota and record; once the quota is used up, the refusal tells of the quota alone. */
 async function readOwn() {
   try {
     const [record] = (await command("US_Read")).profile;

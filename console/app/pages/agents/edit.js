@@ -18,7 +18,7 @@ export function NewAgent({ onClose, onMade }) {
   <//>`;
 }
 
-/** Log on an agent that was just created; returns what came of it. A failure is told on its page, not in a form to create it. */
+/** Log on an agent that was just created; returns what came of it. Its page tells of a failure, not the form. */
 async function logOn(made) {
   try {
     await command("AP_LogOn", { target: { agent: made } });

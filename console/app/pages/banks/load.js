@@ -75,7 +75,7 @@ function sizeOf(text, format) {
   return format ? `Read as ${format}. ${size}` : size;
 }
 
-/** Return whether a text was replaced by another, rather than edited: what was pasted over a file is not of its type. */
+/** Return whether a text was replaced rather than edited: what was pasted over a file is not of its type. */
 function isReplaced(before, now) {
   const shorter = Math.min(before.length, now.length);
   let first = 0;

@@ -12,7 +12,7 @@ export const ALLOWS = {
   admin: "It also censors, deletes and gives permissions.",
 };
 
-/** Read a bank and what the user may do in it: {bank, owner, permission}; a user has the best of its agents' permissions. */
+/** Read a bank and what the user may do in it, by the best of its agents' permissions: {bank, owner, permission}. */
 export async function readBank(name, mine) {
   const answers = await pagesOf("MB_AgentList", { bank: name });
   const bank = answers[0].profile[0];

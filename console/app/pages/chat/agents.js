@@ -7,7 +7,7 @@ import { Link, setQuery, to } from "../../lib/router.js";
 import { session } from "../../lib/session.js";
 import { has } from "../../routes.js";
 
-/** A list of the agents with whom the user may chat: own ones and the roster; `onNone` is told whether there is none. */
+/** A list of the agents to chat with: own ones and the roster; `onNone` is told whether there is none. */
 export function Agents({ find, onNone }) {
   const prefix = useSettled(find, 200);
   const pages = usePages(async (cursor) => {

@@ -155,7 +155,8 @@ class Talk {
       const page = await this.read({ limit: PAGE, cursor: this.state.next ?? undefined });
       this.merge(page.content, { next: page.header.next, done: page.header.next === null, loading: false });
     } catch (error) {
-      const none = error.code === NOT_THERE && this.target.conversation === "default"; // it begins with the first message
+      // it begins with the first message
+      const none = error.code === NOT_THERE && this.target.conversation === "default";
       this.change(none ? { loading: false, done: true } : { loading: false, error });
     }
   }
@@ -172,7 +173,8 @@ class Talk {
         return this.merge(read.filter(({ seq }) => seq >= first));
       } catch (error) {
         const isRefused = error.http >= 400 && error.http < 500; // it would be again
-        if (pause === null || isRefused || this.closed) return; // what is shown stays; the next hint or the next chat reads again
+        // what is shown stays; the next hint or the next chat reads again
+        if (pause === null || isRefused || this.closed) return;
       }
       await wait(pause);
     }
@@ -255,7 +257,8 @@ class Talk {
   async failed(key, error) {
     const run = this.state.runs.find((known) => known.key === key);
     const isFoundAgain = ENDED.has(error.code) && run?.id != null; // its message is stored
-    if (isFoundAgain) this.acts.drop(run); // before anything is awaited: the next session, which finds it, may begin meanwhile
+    // before anything is awaited: the next session, which finds it, may begin meanwhile
+    if (isFoundAgain) this.acts.drop(run);
     else if (!run?.cancelling) this.changeRun(key, { state: "failed", error });
     if (isLoggedOn(this.user)) {
       await this.refresh();

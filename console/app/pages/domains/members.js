@@ -59,7 +59,8 @@ function AddAgent({ who, isMine, move }) {
   const [wanted, setWanted] = useState(null);
   const movesOf = (own) => allowedMoves({ state: "none", own, founder: false }, who);
   const known = movesOf(name.trim() === "" || isMine(name.trim()));
-  const moves = known.length > 0 ? known : movesOf(true); // the gateway refuses an agent that may not join, and tells why
+  // the gateway refuses an agent that may not join, and tells why
+  const moves = known.length > 0 ? known : movesOf(true);
   if (moves.length === 0) return html`<p class="quiet">Agents are invited by the domain's owner.</p>`;
   const chosen = moves.find((one) => one.service === wanted) ?? moves[0];
   const submit = async ({ agent }) => {

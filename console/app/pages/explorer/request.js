@@ -58,7 +58,7 @@ export function withoutSecret(body, instead) {
   return { ...body, vx: instead === undefined ? rest : { ...rest, secret: instead } };
 }
 
-/** Return the query of a link to a filled form: every member of the command, "" where it is blank, secret or too long. */
+/** Return the query of a link to a filled form: each member of the command, "" if it is blank, secret or too long. */
 export function queryOf(command, { mode, values, text, stream, after }) {
   let room = MAX_IN_LINK;
   const fitting = (value) => {

@@ -6,8 +6,8 @@ const EDGE = 16;
 
 /** Place a user's graph in columns: the user, its agents, domains and banks, and the agents and things of others.
  *
- * Takes GET /debug/graph's answer; returns {width, height, nodes: [{id, kind, name, owner, own, x, y}], edges: [{id, from,
- * to, relation, path}]}. The same answer gives the same picture.
+ * Takes GET /debug/graph's answer; returns {width, height, nodes: [{id, kind, name, owner, own, x, y}],
+ * edges: [{id, from, to, relation, path}]}. The same answer gives the same picture.
  */
 export function laidOut({ user, nodes, edges }) {
   const own = (node) => node.owner === user.name;

@@ -3,7 +3,7 @@ import { html } from "../../lib/preact.js";
 
 const LISTS = ["services", "agents", "banks", "domains"];
 
-/** What a key may do, as badges: {services, agents, banks, domains, read_only, admin}; absent: all that its user may. */
+/** What a key may do, as badges: {services, agents, banks, domains, read_only, admin}; absent: all of its user. */
 export function Scopes({ of: scopes }) {
   if (!scopes) return html`<span class="quiet">all that you may</span>`;
   const lists = LISTS.filter((list) => scopes[list] !== null);

@@ -17,7 +17,7 @@ const OF_SERVICE = ["rate", "p50", "p99"];
 /** Return the number of all live actors. */
 export const countOf = (actors) => Object.values(actors).reduce((sum, count) => sum + count, 0);
 
-/** Write points as CSV (RFC 4180): a line a second and node, the marks up to that second, and each service's figures. */
+/** Write points as CSV (RFC 4180): a line a second and node, with the marks up to it and each service's figures. */
 export function csvOf(points, marks) {
   const services = servicesOf(points).sort();
   const head = ["time", "node", "mark", ...COLUMNS.map(([name]) => name)];

@@ -26,7 +26,7 @@ const ERRORS = {
   invalid_response: "The answer was not HTTP.",
 };
 
-/** Deliveries, the newest first, with filters in the link; all, or those of one endpoint. Each opens to its attempts. */
+/** Deliveries, the newest first, of all endpoints or one, with filters in the link. Each opens to its attempts. */
 export function Deliveries({ endpoints, endpoint = null, catalog, query, fresh }) {
   const { state = "", type = "", endpoint: of = "", delivery = "" } = query;
   const id = endpoint?.id ?? of;

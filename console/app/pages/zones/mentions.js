@@ -5,8 +5,8 @@ const TYPED = /(^|[\s(])@([A-Za-z0-9_.-]*)$/;
 
 /** Completion of @names in a text field: {list, about, keys, insert} for its Composer.
  *
- * `list` shows the names that fit what is typed, `keys(event)` takes the keys of the list, `about` are attributes of the
- * field, `insert(name)` puts a name where the cursor is.
+ * `list` shows the names that fit what is typed, `keys(event)` takes the keys of the list, `about` are attributes of
+ * the field, `insert(name)` puts a name where the cursor is.
  */
 export function useMentions({ names, text, onText, field }) {
   const [at, setAt] = useState(0);

@@ -11,9 +11,9 @@ const MAX_PAGE = 200;
 const MAX_AT_A_TIME = 2;
 const START = { messages: [], notes: [], posts: [], next: null, done: false, loading: true, error: null, said: "", ended: null };
 
-/** A zone, followed live: {messages (by seq), notes, posts, done, loading, error, said, ended, older, post, retry, drop,
- * refresh}.
+/** A zone, followed live.
  *
+ * Returns {messages (by seq), notes, posts, done, loading, error, said, ended, older, post, retry, drop, refresh}.
  * Notes are [{id, after: seq, text}] of members that join or leave, posts [{key, content, agent, text, state, error,
  * stored}] the user's own on their way. onMembership(membership) hears of members. `ended` is why the stream is over.
  */
@@ -180,7 +180,7 @@ class Zone {
     this.send(post);
   }
 
-  /** Send a post; one that asks for an agent's reply shows it as it is written, and holds up others until it is stored. */
+  /** Send a post; one that asks for a reply shows it as it is written, and holds up others until it is stored. */
   send(post) {
     this.posting.run(post, (done) => {
       if (!post.agent) return this.say(post, done);
