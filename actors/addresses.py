@@ -19,8 +19,8 @@ def network_of(address: str) -> str:
 def home_of(address: str) -> str:
     """Return the key whose shard is the home of an address, where requests without a credential run and are counted.
 
-    It is the network's, so all its addresses have one home. It ends in no digits, because those of a network are no
-    id's: every /64 ends alike.
+    The key is made of the network, so all its addresses have one home. It doesn't end in digits, because the last two
+    hex digits of a key choose its shard, and every /64 ends alike.
     """
     return f"{network_of(address)} (place)"
 

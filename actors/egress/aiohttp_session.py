@@ -54,7 +54,7 @@ class _PolicyResolver(AbstractResolver):
 
 
 class _Answers(ResponseHandler):
-    """Parses the answers to requests, piece by piece, and cuts off a receiver that sends more than an answer.
+    """Parses the answers to requests, piece by piece, and cuts off a receiver that sends too much.
 
     aiohttp bounds neither the answers before the final one (1xx) nor what frames a body, and parses all that has come
     in one step. It drops a head if the body that comes with it breaks HTTP, for example that of a 204 with a body; here
@@ -98,7 +98,7 @@ class _Answers(ResponseHandler):
 
 
 def _pieces(data: bytes) -> Iterator[bytes]:
-    """Split what has come: heads apart from what follows them, and at least into pieces that are parsed in no time."""
+    """Split received bytes into pieces that are parsed quickly; a head ends its piece."""
     for start in range(0, len(data), _PIECE):
         head, blank_line, rest = data[start : start + _PIECE].partition(b"\r\n\r\n")
         yield head + blank_line

@@ -21,7 +21,7 @@ BYTES_PER_S = 16e6
 """The pace, in bytes per second, at which a connection is read whose peer sends faster than the gateway reads."""
 
 _PILED_UP = 16_384
-"""The size of a read that shows it."""
+"""A read of more bytes shows that the peer is that fast."""
 
 _HEAD_END = re.compile(rb"\n\r?\n")
 _INTERIM = re.compile(rb"HTTP/\d\.\d 1(?!01)\d\d")  # 101 switches protocols, which ends HTTP

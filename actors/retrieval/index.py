@@ -172,7 +172,7 @@ class Index(Postings):
         return judged(judge, texts, having, {}, gains, gains, {}, limit, self._places.get, fits)
 
     def _before(self, some: Sequence[int], numbers: Sequence[int], found: Iterable[int], term: str) -> list[int]:
-        """List the texts found that are older than `some` of those with a term, its newest, and have it, too."""
+        """List the texts of `found` that have a term, but are older than `some`, the newest texts with it."""
         if len(some) == len(numbers):
             return []
         return [number for number in found if number < some[0] and term in self._texts[number].terms]

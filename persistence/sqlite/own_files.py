@@ -12,8 +12,7 @@ _SETTLED_NS = 3_000_000_000
 class OwnFiles:
     """Notices when a file is deleted, moved or replaced while its database is open.
 
-    Each name is looked up only after their folder has changed, so that a batch has one call of the system more and not
-    four.
+    The names are looked up only after their folder has changed, so that a batch costs one system call more, not four.
     """
 
     def __init__(self, files: Iterable[Path]) -> None:
@@ -23,7 +22,7 @@ class OwnFiles:
         self._seen: tuple[int, ...] | None = None
 
     def lost(self) -> str | None:
-        """Return the path of a file that is in its place no more, or None; takes some microseconds."""
+        """Return the path of a file that is no longer in its place, or None; takes some microseconds."""
         now = time_ns()
         try:
             folder = _identity(self._folder, changed=True)
@@ -32,7 +31,7 @@ class OwnFiles:
             for file, identity in self._files.items():
                 if _identity(file) != identity:
                     return file
-        except OSError:  # it can't be told now, as where the folder may not be searched any more
+        except OSError:  # it can't be told now, for example because the folder may no longer be searched
             return None
         if folder is not None and folder[-1] < now - _SETTLED_NS:
             self._seen = folder

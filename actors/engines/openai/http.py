@@ -1,4 +1,4 @@
-"""The HTTP client of the model's server, which may send anything: it takes no more than an answer.
+"""The HTTP client of the model's server, which may send anything: it bounds what it takes.
 
 Its bytes are bounded and handled in small steps, redirects are not followed, and nothing is unpacked. Proxies and
 certificates of the environment count, as httpx2 takes them.
@@ -25,14 +25,14 @@ MAX_ERROR_BYTES = 65_536
 """The number of bytes read of an answer with an error."""
 
 _LINES = (6_000.0, 12_000.0, float("inf"))
-"""Lines per second of an answer, and of its first burst; an event has two, and its values count like some more."""
+"""The lines of an answer: per second, at once, and in all. An event has two; `_VALUES_OF_LINE` values count as one."""
 _VALUES_OF_LINE = 10
 _STEP_BYTES = 1_024
 """The number of bytes that are handled in a step of the event loop."""
 
 
 class OutOfBounds(httpx2.TransportError):
-    """The server sends more than an answer, or another thing."""
+    """The server sends more than the bounds allow, or in a form that was not asked for."""
 
 
 def open_client(timeout: httpx2.Timeout) -> httpx2.AsyncClient:

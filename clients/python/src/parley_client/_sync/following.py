@@ -17,7 +17,7 @@ SILENCE_S = 45.0
 """Seconds after which a stream with heartbeats counts as lost; the gateway sends one every 15."""
 
 STEADY_S = 5.0
-"""Seconds after which a connection is a sound one, also without an event; the pause after its end is short again."""
+"""Seconds after which a connection counts as sound, also without an event; the pause after it is short again."""
 
 RESUMABLE_ENDS = frozenset({"too slow", "gateway stops"})
 """Reasons of an end after which the stream goes on in another connection."""
