@@ -54,6 +54,15 @@ async def test_the_longest_names_leave_all_columns_of_a_table_in_view(
         assert (await place_of(row))["height"] < 200, f"a name of {label} is a tall column"
 
 
+async def test_the_address_of_an_audit_entry_is_not_hidden_by_the_column_beside_it(console: Console, operator: Client):
+    path = "/api/webhooks/endpoints/whe_00000000000000000000000000000000"
+    (await operator.request("PATCH", path, json={"active": False})).refused(3000, 404)
+    page = await console.window(operator, "/console/audit?service=changeWebhookEndpoint")
+    row = page.get_by_role("row").filter(has_text="refused, 3000").first
+    address, details = await place_of(row.locator(".mono")), await place_of(row.get_by_role("cell").last)
+    assert address["right"] <= details["left"]
+
+
 async def test_the_cells_of_a_row_begin_at_its_top(console: Console, auditor: Client, unique: str):
     await auditor.agent(f"{unique}-agent")
     (await auditor.command("AP_LogOff", target={"agent": f"{unique}-agent"})).ok()
