@@ -2,13 +2,17 @@
 
 import re
 from collections.abc import Sequence
+from itertools import compress
 from typing import Literal, NamedTuple
+
+from msgspec import structs
 
 from actors.engines import dialogue_acts
 from actors.engines.continuation import continuation, next_statement
 from actors.engines.message import FoundUtterance, Utterance
-from actors.engines.turn import Turn
+from actors.engines.turn import Memory, Turn
 from actors.engines.updates import newer_statement
+from actors.retrieval.numbers import best_placed, numbers_in
 from actors.retrieval.question import SURE, Question
 from actors.text import answer_kinds, tokenizer
 from actors.text.answer_kinds import ASKS, is_kind, is_told
@@ -69,10 +73,14 @@ def in_conversation(
         return []
     found: list[_Hit] = []
     leaders: dict[frozenset[str], float] = {}
+    numbers = numbers_in(query)
     owners: set[str] = set()
     if named := answer_kinds.owners(turn.message):
         owners = set(tokenizer.terms(named))
         hits = _of_these(owners, query, hits)
+    if numbers and len(hits) > 1:
+        placed = [numbers.placed(hit.terms) for hit in hits]
+        hits = list(compress(hits, best_placed([hit.share for hit in hits], placed)))
     for utterance, score, share, answers, known in hits:
         if not (share >= SURE if sure else answers) or utterance.content == turn.message:
             continue
@@ -83,6 +91,7 @@ def in_conversation(
         repeats = all(is_kind(term) for term in known if term not in matched)
         repeats = repeats and not dialogue_acts.asks_whether(tokenizer.first_words(turn.message))
         part = share * _REPEATS if repeats else share
+        part = numbers.share(part, known) if numbers else part
         leader = leaders.setdefault(matched, score)
         found.append(_Hit(part, False, leader if score > leader * 0.7 else score, utterance.seq, utterance))
     if len(found) > 1 and not sure and turn.older is None and is_told(hits[0].utterance.content):
@@ -128,6 +137,22 @@ def _of_these(owners: set[str], query: Question, hits: Sequence[FoundUtterance])
         or query.terms.keys().isdisjoint(tokenizer.terms(answer_kinds.owned(hit.utterance.content)))
     ]
     return hits if len(left) == len(hits) else [hit for hit in left if not query.terms.keys().isdisjoint(hit.terms)]
+
+
+def by_numbers(query: Question, memories: list[Memory]) -> list[Memory]:
+    """Sort memories, best first, anew by the numbers that a question names, as messages are; some are left out."""
+    numbers = numbers_in(query)
+    if numbers is None:
+        return memories
+    read: list[Memory] = []
+    placed: list[int] = []
+    for memory in memories:
+        terms = tokenizer.terms(tokenizer.split(memory.text[: tokenizer.SLICE_CHARS]))
+        is_short = len(memory.text) <= tokenizer.SLICE_CHARS
+        read.append(structs.replace(memory, share=numbers.share(memory.share, terms)) if is_short else memory)
+        placed.append(numbers.placed(terms))
+    read = list(compress(read, best_placed([memory.share for memory in read], placed)))
+    return sorted(read, key=lambda memory: memory.share, reverse=True)
 
 
 def _as_ranked(turn: Turn, found: list[_Hit]) -> list[Candidate]:

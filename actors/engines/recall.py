@@ -8,7 +8,7 @@ from itertools import islice
 from msgspec import Struct, structs
 
 from actors.engines import dialogue_acts
-from actors.engines.candidates import Candidate, behind_best, in_conversation, of_utterance
+from actors.engines.candidates import Candidate, behind_best, by_numbers, in_conversation, of_utterance
 from actors.engines.continuation import MAX_REASONS, asks_why, goes_on, tells_reason
 from actors.engines.courtesies import Courtesy
 from actors.engines.message import FoundUtterance, Source
@@ -225,7 +225,7 @@ def _found(turn: Turn, query: Question, hits: Sequence[FoundUtterance], *, sure:
     found = in_conversation(turn, query, hits, sure=sure)
     if not turn.memories:
         return found
-    answering = [memory for memory in turn.memories if memory.answers and (memory.share >= SURE or not sure)]
+    answering = by_numbers(query, [one for one in turn.memories if one.answers and (one.share >= SURE or not sure)])
     banks: list[Candidate] = []
     best = 0.0
     for memory in reversed(answering):  # none ranks below one that follows

@@ -1,6 +1,6 @@
 """The results of a search: texts that match a question, with the judgement whether they answer it."""
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from typing import Final
 
 from msgspec import Struct, structs
@@ -56,7 +56,7 @@ def shares_of(relatives: Iterable[tuple[str, str]]) -> dict[str, float]:
 
 
 def answerable(
-    judge: Judge, having: Iterable[str], strengths: Iterable[float], raising: Iterable[str], held: Container[str]
+    judge: Judge, having: Collection[str], strengths: Iterable[float], raising: Iterable[str], held: Container[str]
 ) -> bool:
     """Return whether a text with all terms of the question that any text has would answer it.
 
@@ -67,7 +67,8 @@ def answerable(
         raising: as `factors` takes it.
         held: what of these any text has.
     """
-    return judge.judge(dict.fromkeys(having, 1.0), highest(strengths, raising, held))[1]
+    share, answers = judge.judge(dict.fromkeys(having, 1.0), highest(strengths, raising, held))
+    return answers or judge.share_if_named(share, having) > 0
 
 
 def judged(
@@ -114,6 +115,8 @@ def judged(
                 for term, gain in gains.items()
             }
         share, answers = judge.judge(covered, 0.0 if ranked else score)
+        if not answers and (named := judge.share_if_named(share, by_itself)):
+            share, answers = named, True
         if fits is not None and not fits(number, share, bool(by_itself)):
             unfit.append(len(ranked))
         ranked.append(Found(number, score, share, answers))

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
 from actors.retrieval.found import LONGER_BY, MAX_RELATIVES, RELATIVE, Found, answerable, beginning, judged, shares_of
+from actors.retrieval.numbers import numbers_in
 from actors.retrieval.postings import Postings
 from actors.retrieval.question import Judge, Question
 from actors.retrieval.ranking import IN_CONTEXT, K1, B, Gains, Matched, best_of, factors, in_order, leading, rarity
@@ -21,6 +22,7 @@ MAX_QUERY_TERMS = 16
 _ALONE = "", 0
 _NO_TEXTS: frozenset[int] = frozenset()
 _FEW = 32  # texts whose terms are looked at one by one
+_MOST_OLDER = 500  # texts that have a term, some of which may have all others, too
 _LEAST = 8  # postings of a term that a search reads
 _BY_RARITY = 1e-7  # of texts with as many terms, those with rarer ones are looked at first
 _SETTLED = 8  # searches since the last change
@@ -123,7 +125,10 @@ class Index(Postings):
             present = asked.intersection(self._texts[number].terms)
             held = [term for term in terms if term in present]
             share, answers = judge.judge_whole(held, 0.0 if found else score)
-            found.append(Found(number, score, share, answers and question.fits(share, self._texts[number].terms)))
+            if not answers and (named := judge.share_if_named(share, held)):
+                share, answers = named, True
+            answers = answers and question.fits(share, self._texts[number].terms)
+            found.append(Found(number, score, share, answers))
         return found
 
     def sure(self, question: Question, limit: int, *, among: int = 0) -> list[Found]:
@@ -148,8 +153,9 @@ class Index(Postings):
             if left >= need:  # a text that has none of the terms before may still have enough
                 some = numbers[-max(most, _LEAST) :]
                 most -= len(some)
-                older = self._before(some, numbers, enough, term)
-                for number in (*some, *older):
+                if len(some) < len(numbers):
+                    some = *some, *self._before(some, numbers, enough or self._with_all(known, len(some)), term)
+                for number in some:
                     enough[number] = enough.get(number, 0.0) + share
             elif len(enough) > _FEW:
                 some = numbers[-self._max_postings :]
@@ -166,10 +172,21 @@ class Index(Postings):
         best = sorted([(found, number) for number, found in enough.items() if found >= need], reverse=True)
         if not best:
             return []
+        if len(best) > limit and (named := numbers_in(question)):
+            best = [one for one in best if one[0] == best[0][0]]
+            best.sort(key=lambda one: named.placed(self._texts[one[1]].terms), reverse=True)
         gains = {number: self._gains_in(number, by_term) for _, number in best[:limit]}
         having = {term: having for having, term, _ in known}
         judge, fits = question.judging(max(texts, among), having), self._fitting(question)
         return judged(judge, texts, having, {}, gains, gains, {}, limit, self._places.get, fits)
+
+    def _with_all(self, known: Sequence[tuple[int, str, Sequence[int]]], newest: int) -> Sequence[int]:
+        """List the newest texts that have all of these terms, but for so many of those with the rarest."""
+        (_, _, numbers), *others = known
+        some, texts = numbers[-_MOST_OLDER:-newest], self._texts
+        for _, term, _ in others:
+            some = [number for number in some if term in texts[number].terms]
+        return some
 
     def _before(self, some: Sequence[int], numbers: Sequence[int], found: Iterable[int], term: str) -> list[int]:
         """List the texts of `found` that have a term, but are older than `some`, the newest texts with it."""

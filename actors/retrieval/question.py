@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Container, Iterable, Mapping
 from itertools import chain, islice
 from math import log
+from types import MappingProxyType
 from typing import Final
 
 from actors.retrieval.ranking import HOLDS_ANSWER, rarity
@@ -28,6 +29,9 @@ MAYBE_OF_MANY: Final = 0.6
 SURE: Final = 0.51
 """The smallest share of a question's terms, all counted alike, of an answer without doubt."""
 
+DOUBTFUL: Final = SURE - 0.01
+"""The largest share of an answer with doubt."""
+
 _LOG_FEW = log(40)  # texts, among which the rarity of a term says nothing
 _LOG_MANY = log(300)
 _MAX_ASKED = 6.0  # terms that an answer to a long question has to account for
@@ -42,6 +46,7 @@ _MAX_OTHER_FORMS = 16  # the number of terms whose other forms are looked for; b
 _DIGIT = re.compile(r"\d")
 _MAX_SPEAKERS = 16  # terms of a question that may be a speaker's name
 _TERMS_AT_A_TIME = 1_000
+_PER_NAME = 300  # texts, of which one has a word that names it
 _ROUNDING = 1e-9
 
 # Japanese is looked up by pairs of characters, so the last line has the pairs of its question words and endings.
@@ -176,7 +181,7 @@ class Question:
             total += by_rarity
         most = _MAX_ASKED + trust * (_MOST_RARE - _MAX_ASKED)
         enough = min(total, most) * (MAYBE + trust * (MAYBE_OF_MANY - MAYBE))
-        return Judge(weights, enough, min(total, _MOST_STRONG) * rarest)
+        return Judge(weights, enough, min(total, _MOST_STRONG) * rarest, having, max(1, texts // _PER_NAME) + 1)
 
     def reading(self, text: str) -> Steps[tuple[float, bool]]:
         """Read a text; return its share of the question's terms and whether it answers the question.
@@ -206,19 +211,30 @@ def _needed(kinds: Collection[str]) -> tuple[str, ...]:
 class Judge:
     """Tells of texts whether they answer a question."""
 
-    __slots__ = ("_enough", "_strong", "_weights")
+    __slots__ = ("_enough", "_few", "_having", "_strong", "_weights")
 
-    def __init__(self, weights: dict[str, tuple[float, float, float]], enough: float, strong: float) -> None:
+    def __init__(
+        self,
+        weights: dict[str, tuple[float, float, float]],
+        enough: float,
+        strong: float,
+        having: Mapping[str, int] = MappingProxyType({}),
+        few: int = 0,
+    ) -> None:
         """Make a judge.
 
         Args:
             weights: of each term, its parts of the share and of what an answer needs, and its weight by rarity.
             enough: the smallest sum of weights by rarity of an answer.
             strong: the smallest product of this sum and the score of an answer with a smaller sum.
+            having: as `Question.judging` takes it.
+            few: more than the number of texts that a term may have which names one of them.
         """
         self._weights = weights
         self._enough = enough - _ROUNDING
         self._strong = strong
+        self._having = having
+        self._few = few
 
     def judge(self, covered: Mapping[str, float], score: float) -> tuple[float, bool]:
         """Return the share of the question's terms that a text accounts for, and whether it answers the question.
@@ -246,6 +262,25 @@ class Judge:
             answering += of_answer
             rare += by_rarity
         return min(share, 1.0), self._is_answered(answering, rare, score)
+
+    def share_if_named(self, share: float, terms: Collection[str]) -> float:
+        """Return the share of a text that has too few terms for an answer, but is the one that is asked about; else 0.
+
+        It has itself, in one form or another, all terms of the subject. Or it answers with doubt, because some are in
+        no text, but it has all the others, one of which hardly any text has: "What is Rafael's profession?".
+
+        Args:
+            share: the text's.
+            terms: those of the question that it has itself.
+        """
+        having = self._having
+        if share < SURE or not having:
+            return 0.0
+        subject = [term for term in self._weights if term not in _LIGHT_WORDS]
+        if subject and all(term in terms for term in subject):
+            return share
+        naming = any(having[term] < self._few for term in subject if term in terms)
+        return DOUBTFUL if naming and all(term in terms for term in having) else 0.0
 
     def _is_answered(self, answering: float, rare: float, score: float) -> bool:
         enough = rare >= self._enough or rare * score >= self._strong

@@ -121,6 +121,28 @@ def test_of_texts_with_as_many_terms_those_with_the_rarest_are_sure_first() -> N
     assert [one.number for one in index.sure(Question(["sister", "ada", "live"]), 3)] == [7, 39, 38]
 
 
+@pytest.mark.parametrize("others", [40, 400])
+def test_a_text_with_all_terms_is_sure_however_many_newer_ones_have_its_rarest_term(others: int) -> None:
+    index = Index(max_postings=128)
+    index.add(0, ["paid", "20", "00", "euro"])
+    for number in range(1, 2 * others, 2):
+        index.add(number, ["paid", "20", "may", "euro"])
+        index.add(number + 1, ["paid", "00", "euro", "00"])
+        index.add(number + 3 * others, ["paid", "00", "euro"])
+    best = index.sure(Question(["paid", "20", "00", "euro"]), 6)[0]
+    assert (best.number, best.share) == (0, 1.0)
+
+
+def test_a_text_lacks_nothing_of_an_answer_if_only_words_that_say_little_are_missing() -> None:
+    index = Index(max_postings=128)
+    for number in range(600):
+        index.add(number, ["shelf", str(number), "box", str(number % 9), NUMBER])
+    question = Question([NUMBER, "mani", "box", "shelf", "3"])
+    assert index.sure(question, 6)[0].answers
+    assert index.search(question, 6, answering=True)[0].answers
+    assert not index.sure(Question(["green", "box", "shelf", "3"]), 6)[0].answers
+
+
 VOCABULARY = st.sampled_from("abcdefgh")
 KINDS = st.sampled_from([ASKS, ASKED, NUMBER])
 DOCUMENTS = st.lists(st.lists(VOCABULARY | KINDS, max_size=25), max_size=40)
