@@ -1,5 +1,6 @@
 """The console in windows of a real Chromium, each of which fails its test on what a page must not do."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from http.cookies import SimpleCookie
@@ -67,7 +68,11 @@ class Console:
             return page
         name = user if isinstance(user, str) else user.name
         await self._log_on(opened, name)
-        async with page.expect_response("**/console/watch*"):  # from then on the page hears of changes
+        loaded = asyncio.Event()  # before that, the page of another test may begin to watch
+        page.once("domcontentloaded", lambda _: loaded.set())
+        async with page.expect_response(  # from then on the page hears of changes
+            lambda answer: loaded.is_set() and urlsplit(answer.url).path == "/console/watch"
+        ):
             await page.goto(self.base + path)
         await expect(page.get_by_role("button", name=f"User {name}", exact=True)).to_be_visible()
         return page
