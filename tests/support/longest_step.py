@@ -13,13 +13,10 @@ import orjson
 
 from tests.gateways.gate import ENGINES
 from tests.support.gateway import GatewayProcess, running
-from tests.support.pace import slower
+from tests.support.pace import MARK_MS, slower
 
 LONGEST = 32_000
 """Characters of a message or a memory."""
-
-MARK_MS = 20.0
-"""Limit of a step's processor time in ms, on a quiet machine."""
 
 TRIES = 8
 """Up to this number of attempts, each with other words, until the longest step keeps the limit. Other load of the
@@ -37,7 +34,10 @@ class Stepped:
     socket: Path
 
     async def taken(self) -> tuple[list[tuple[float, str]], float]:
-        """Return the longest steps since the last report (milliseconds and callback), and the machine's pace now."""
+        """Return the longest steps since the last report (milliseconds and callback), and the machine's pace now.
+
+        The pace is 0 if all kept the limit, because to measure it takes longer than most requests.
+        """
         reader, writer = await asyncio.open_unix_connection(self.socket)
         said = orjson.loads(await reader.read())
         writer.close()
@@ -49,11 +49,12 @@ class Stepped:
         In milliseconds of a quiet machine.
         """
         found: list[tuple[float, str]] = []
+        _, before = await self.taken()
         for _ in range(TRIES):
-            _, before = await self.taken()
             await request()
             ((milliseconds, what), *_), after = await self.taken()
-            found.append((milliseconds / slower(before, after), what))
+            found.append((milliseconds / slower(before or after, after), what))
+            before = after
             if found[-1][0] <= MARK_MS:
                 break
         return min(found)

@@ -8,6 +8,9 @@ QUIET_PACE_MS = 11.5
 """Milliseconds of the fixed piece of work on a quiet machine, of the kind that limits of processor time were set on.
 If it takes longer now, the machine is slower, and work is scaled down by the same factor."""
 
+MARK_MS = 20.0
+"""Limit of a step's processor time in ms, on a quiet machine."""
+
 _RUNS = 3
 # as large as the largest body that is measured: fresh memory costs much more on some machines
 _BODY = orjson.dumps({f"m{number}": [number, str(number)] for number in range(40_000)})
