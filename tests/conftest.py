@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from playwright.async_api import Browser
 
 from tests.gateways.gate import Gate
+from tests.support.browser import chromium
 from tests.support.gateway import NODES, Client, GatewayProcess
 from tests.support.idempotent import Scene, set_scene
 from tests.support.sharing import Two, with_a_bank
@@ -52,6 +54,13 @@ async def sanic_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterato
     gateway = await GatewayProcess(tmp_path_factory.mktemp("gateway") / "data").start()
     yield gateway
     assert await gateway.stop() == 0
+
+
+@pytest.fixture(scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    """Chromium, one for all tests of a process, because a start costs two seconds; each window has its own cookies."""
+    async with chromium() as started:
+        yield started
 
 
 @pytest.fixture

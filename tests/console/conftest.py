@@ -5,18 +5,10 @@ from collections.abc import AsyncIterator
 import pytest
 from playwright.async_api import Browser
 
-from tests.support.browser import chromium
 from tests.support.console import Console, console_of
 from tests.support.gateway import Client, GatewayProcess
 from tests.support.operator import LISTED, operated
 from tests.support.windows import Windows
-
-
-@pytest.fixture(scope="session")
-async def browser() -> AsyncIterator[Browser]:
-    """Chromium, one for all tests; each window has cookies of its own."""
-    async with chromium() as started:
-        yield started
 
 
 @pytest.fixture(scope="session")

@@ -3,20 +3,20 @@
 from collections.abc import AsyncIterator
 
 import pytest
-from playwright.async_api import Page
+from playwright.async_api import Browser, Page
 
 from tests.gateways.gate import ENGINES
-from tests.support.browser import empty_tab
 from tests.support.gateway import Client, GatewayProcess, running
 from tests.support.log_ons import elsewhere
 from tests.support.longest_step import LONGEST, TEXTS, Stepped, stepped
 
 
 @pytest.fixture
-async def page() -> AsyncIterator[Page]:
-    """An empty tab of the system's Chromium."""
-    async with empty_tab() as tab:
-        yield tab
+async def page(browser: Browser) -> AsyncIterator[Page]:
+    """An empty tab in a window of its own."""
+    window = await browser.new_context()
+    yield await window.new_page()
+    await window.close()
 
 
 @pytest.fixture(scope="session")

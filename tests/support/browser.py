@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from playwright.async_api import Browser, Page, async_playwright
+from playwright.async_api import Browser, async_playwright
 
 CHROMIUM_FLAGS = [
     "--no-sandbox",  # tests may run as root
@@ -39,10 +39,3 @@ async def chromium() -> AsyncIterator[Browser]:
         browser = await playwright.chromium.launch(executable_path=program, args=CHROMIUM_FLAGS, timeout=START_MS)
         yield browser
         await browser.close()
-
-
-@asynccontextmanager
-async def empty_tab() -> AsyncIterator[Page]:
-    """Open an empty tab in a Chromium of its own."""
-    async with chromium() as browser:
-        yield await browser.new_page()
