@@ -2,7 +2,9 @@
 
 import gc
 import itertools
+import os
 import signal
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -30,16 +32,32 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # Half a million objects of collected tests stay until the end, so the collector need not look at them again and again.
 gc.disable()
 
+CONSOLE = Path(__file__).parent / "console"
+
+BEGIN_UNTIL = float(os.environ.get("TESTS_BEGIN_UNTIL", "inf"))
+"""The time, in seconds since the epoch, from which no test begins any more; `.ci/run` sets it, which has 15 minutes."""
+
 OF_THE_OTHER_STORE = "sqlite" if ON_POSTGRES else "postgres"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the tests of the store that these tests don't run on and, with several nodes, those of one node."""
+    """Deselect the tests of the store that these tests don't run on and, with several nodes, those of one node.
+
+    Those of the console come last, because they are a quarter of all and the first to be left out on a slow machine.
+    """
     unfit = [OF_THE_OTHER_STORE, *(["one_node"] if NODES > 1 else [])]
     others = [item for item in items if any(item.get_closest_marker(mark) for mark in unfit)]
     if others:
         config.hook.pytest_deselected(items=others)
         items[:] = [item for item in items if item not in set(others)]
+    items.sort(key=lambda item: item.path.is_relative_to(CONSOLE))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Leave out a test that would begin too late."""
+    if time.time() >= BEGIN_UNTIL:
+        pytest.skip("left out, because this machine is slow")
 
 
 def pytest_collection_finish() -> None:
