@@ -114,7 +114,7 @@ async def commit(gateway: CoreGateway, *statements: str) -> None:
 async def ask(user: Client, chats: int, **target: str) -> None:
     """Ask this many questions that nothing answers."""
     for number in range(chats):
-        assert await reply_to(user, f"What is the colour of parcel p{number}?", **target) == UNKNOWN
+        assert await reply_to(user, f"What is the colour of parcel x{number}?", **target) == UNKNOWN
 
 
 async def until_in_memory(user: Client, reads: CountedReads, **target: str) -> int:
