@@ -85,14 +85,11 @@ class IdempotencyKey:
             *idempotency_records.forget_notes(self.credential_id, self.digest),
             idempotency_records.keep(self.credential_id, self.digest, self.user_id, now, now - KEPT_MS, row),
         ]
-        if answer is not None:
-            writes += [
-                note(memory, self.credential_id, self.digest)
-                for memory in answer.quoted
-                for note in (idempotency_records.quote, idempotency_records.redact_if_censored)
-            ]
-            if answer.shows:
-                writes.append(idempotency_records.show(answer.shows, self.credential_id, self.digest))
+        if answer is not None and answer.quoted:
+            writes.append(idempotency_records.quote(answer.quoted, self.credential_id, self.digest))
+            writes.append(idempotency_records.redact_if_censored(answer.quoted, self.credential_id, self.digest))
+        if answer is not None and answer.shows:
+            writes.append(idempotency_records.show(answer.shows, self.credential_id, self.digest))
         return writes
 
     def redact_if_gone(self, answer: Quoting) -> list[Write]:

@@ -317,3 +317,9 @@ async def test_a_chat_with_a_key_at_two_gateways_is_stored_once(store: Store, di
         assert (repeat.body, REPLAYED in repeat.headers) == (answers[0].body, True)
         again = await two.send("AP_Chat", token, "another-key", **chat)  # the agent there has loaded itself anew
         assert orjson.loads(again.body)["content"][0]["seq"] == 3
+
+
+def test_the_notes_of_an_answer_are_as_many_statements_however_many_memories_it_quotes():
+    key = Idempotency(cast(Store, None), Sealer(bytes(32)), lambda: NOW).key("ses_1", "usr_1", "the-key", bytes(32))
+    few, many = (key.keep(Rendered(200, b"{}"), Answer(quoted=tuple(range(count)))) for count in (1, 250))
+    assert len(few) == len(many)

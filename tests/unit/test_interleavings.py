@@ -143,7 +143,7 @@ STATE: tuple[Write, ...] = (
     search_index.begin_for_conversation(201, 1, "v1"),
     search_index.begin_for_zone(301, "zon_1", "v1"),
     idempotency_records.keep("ses_1", KEY, "usr_1", 10, 0, KEPT),
-    idempotency_records.quote(1, "ses_1", KEY),
+    idempotency_records.quote([1], "ses_1", KEY),
     idempotency_records.show(["agt_1", "dom_1", "zon_1", "bnk_1"], "ses_1", KEY),
     quotas.reserve("usr_1", 1, 64, 0),
     an_entry("usr_1"),
