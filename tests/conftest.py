@@ -32,7 +32,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # Half a million objects of collected tests stay until the end, so the collector need not look at them again and again.
 gc.disable()
 
-CONSOLE = Path(__file__).parent / "console"
+TESTS = Path(__file__).parent
 
 BEGIN_UNTIL = float(os.environ.get("TESTS_BEGIN_UNTIL", "inf"))
 """The time, in seconds since the epoch, from which no test begins any more; `.ci/run` sets it, which has 15 minutes."""
@@ -43,14 +43,18 @@ OF_THE_OTHER_STORE = "sqlite" if ON_POSTGRES else "postgres"
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect the tests of the store that these tests don't run on and, with several nodes, those of one node.
 
-    Those of the console come last, because they are a quarter of all and the first to be left out on a slow machine.
+    Unit tests come first and those of the console, a quarter of all, last: on a slow machine the last are left out.
     """
     unfit = [OF_THE_OTHER_STORE, *(["one_node"] if NODES > 1 else [])]
     others = [item for item in items if any(item.get_closest_marker(mark) for mark in unfit)]
     if others:
         config.hook.pytest_deselected(items=others)
         items[:] = [item for item in items if item not in set(others)]
-    items.sort(key=lambda item: item.path.is_relative_to(CONSOLE))
+    items.sort(key=lambda item: _order(item.path.relative_to(TESTS).parts[0]))
+
+
+def _order(folder: str) -> int:
+    return {"unit": 0, "console": 2}.get(folder, 1)
 
 
 @pytest.hookimpl(tryfirst=True)
