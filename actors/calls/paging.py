@@ -77,6 +77,11 @@ def position_of(sent: str | None, newest: int, prefix: str = "") -> int:
     return int(position)
 
 
+def page_by_name(rows: list[R], limit: int, key: Callable[[R], str]) -> tuple[list[R], str | None]:
+    """Return the rows of a gateway route's page in order of names, and the cursor of the next one, if there is one."""
+    return rows[:limit], name_cursor(key(rows[limit - 1])) if len(rows) > limit else None
+
+
 def name_cursor(key: str) -> str:
     """Make the cursor of a gateway route's list in order of names, after the key of one."""
     return base64.urlsafe_b64encode(key.encode()).decode()

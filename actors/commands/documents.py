@@ -5,7 +5,7 @@ from typing import Any
 
 from actors.banks.messages import ALL_MEMORIES
 from actors.calls.call import A, Call
-from actors.calls.paging import name_after, name_cursor
+from actors.calls.paging import name_after, page_by_name
 from actors.errors import InvalidField, StateConflict
 from actors.library.messages import LIBRARY, AddDocument, RemoveDocument, no_such_document
 from actors.library.records import document_record
@@ -54,9 +54,8 @@ async def list_documents(call: Call, cursor: str | None, limit: int) -> tuple[li
         InvalidField: the list made no such cursor.
     """
     query = documents.listed(call.user.user_id, name_after(cursor), limit + 1)
-    found = await call.core.store.fetch(query)
-    following = name_cursor(found[limit - 1].name) if len(found) > limit else None
-    return [document_record(row) for row in found[:limit]], following
+    page, following = page_by_name(await call.core.store.fetch(query), limit, lambda row: row.name)
+    return [document_record(row) for row in page], following
 
 
 async def remove(call: Call, document_id: str, answer: Callable[[None], A]) -> A:

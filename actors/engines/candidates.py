@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from itertools import compress
 from typing import Literal, NamedTuple
 
 from msgspec import structs
@@ -79,8 +78,7 @@ def in_conversation(
         owners = set(tokenizer.terms(named))
         hits = _of_these(owners, query, hits)
     if numbers and len(hits) > 1:
-        placed = [numbers.placed(hit.terms) for hit in hits]
-        hits = list(compress(hits, best_placed([hit.share for hit in hits], placed)))
+        hits = best_placed(hits, [numbers.placed(hit.terms) for hit in hits])
     for utterance, score, share, answers, known in hits:
         if not (share >= SURE if sure else answers) or utterance.content == turn.message:
             continue
@@ -151,8 +149,7 @@ def by_numbers(query: Question, memories: list[Memory]) -> list[Memory]:
         is_short = len(memory.text) <= tokenizer.SLICE_CHARS
         read.append(structs.replace(memory, share=numbers.share(memory.share, terms)) if is_short else memory)
         placed.append(numbers.placed(terms))
-    read = list(compress(read, best_placed([memory.share for memory in read], placed)))
-    return sorted(read, key=lambda memory: memory.share, reverse=True)
+    return sorted(best_placed(read, placed), key=lambda memory: memory.share, reverse=True)
 
 
 def _as_ranked(turn: Turn, found: list[_Hit]) -> list[Candidate]:

@@ -67,8 +67,8 @@ def answerable(
         raising: as `factors` takes it.
         held: what of these any text has.
     """
-    share, answers = judge.judge(dict.fromkeys(having, 1.0), highest(strengths, raising, held))
-    return answers or judge.share_if_named(share, having) > 0
+    best = judge.judge(dict.fromkeys(having, 1.0), highest(strengths, raising, held))
+    return judge.or_if_named(best, having)[1]
 
 
 def judged(
@@ -114,9 +114,7 @@ def judged(
                 else min(MOST_BESIDE, gain / rarity(texts, having[term]), replaced.get(term, 1.0))
                 for term, gain in gains.items()
             }
-        share, answers = judge.judge(covered, 0.0 if ranked else score)
-        if not answers and (named := judge.share_if_named(share, by_itself)):
-            share, answers = named, True
+        share, answers = judge.or_if_named(judge.judge(covered, 0.0 if ranked else score), by_itself)
         if fits is not None and not fits(number, share, bool(by_itself)):
             unfit.append(len(ranked))
         ranked.append(Found(number, score, share, answers))

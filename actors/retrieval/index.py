@@ -124,9 +124,7 @@ class Index(Postings):
         for score, number in best:
             present = asked.intersection(self._texts[number].terms)
             held = [term for term in terms if term in present]
-            share, answers = judge.judge_whole(held, 0.0 if found else score)
-            if not answers and (named := judge.share_if_named(share, held)):
-                share, answers = named, True
+            share, answers = judge.or_if_named(judge.judge_whole(held, 0.0 if found else score), held)
             answers = answers and question.fits(share, self._texts[number].terms)
             found.append(Found(number, score, share, answers))
         return found

@@ -1,9 +1,17 @@
 """The numbers that a question names: "What is on shelf 2?" asks for no shelf with 2 boxes on it."""
 
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 from actors.retrieval.question import DOUBTFUL, Question
+
+
+class _Found(Protocol):
+    @property
+    def share(self) -> float: ...
+
+
+T = TypeVar("T", bound=_Found)
 
 _NEAR = 2  # terms: "invoice no. 12"
 
@@ -41,12 +49,12 @@ class Numbers(NamedTuple):
         return next((term for term in terms if term in self.asked or _is_number(term)), None)
 
 
-def best_placed(shares: Sequence[float], placed: Sequence[int]) -> list[bool]:
-    """Tell of texts, by share and count of `Numbers.placed`, whether none with the same share has a higher count."""
+def best_placed(texts: Sequence[T], placed: Sequence[int]) -> list[T]:
+    """Return the texts, each with its count of `Numbers.placed`, of which none with the same share has a higher one."""
     most: dict[float, int] = {}
-    for share, count in zip(shares, placed, strict=True):
-        most[share] = max(count, most.get(share, 0))
-    return [count == most[share] for share, count in zip(shares, placed, strict=True)]
+    for text, count in zip(texts, placed, strict=True):
+        most[text.share] = max(count, most.get(text.share, 0))
+    return [text for text, count in zip(texts, placed, strict=True) if count == most[text.share]]
 
 
 def numbers_in(question: Question) -> Numbers | None:

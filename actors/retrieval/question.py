@@ -263,24 +263,24 @@ class Judge:
             rare += by_rarity
         return min(share, 1.0), self._is_answered(answering, rare, score)
 
-    def share_if_named(self, share: float, terms: Collection[str]) -> float:
-        """Return the share of a text that has too few terms for an answer, but is the one that is asked about; else 0.
+    def or_if_named(self, judged: tuple[float, bool], terms: Collection[str]) -> tuple[float, bool]:
+        """Return a judgement, or that a text with too few terms answers, because it is the one that is asked about.
 
         It has itself, in one form or another, all terms of the subject. Or it answers with doubt, because some are in
         no text, but it has all the others, one of which hardly any text has: "What is Rafael's profession?".
 
         Args:
-            share: the text's.
+            judged: what `judge` or `judge_whole` returns for it.
             terms: those of the question that it has itself.
         """
-        having = self._having
-        if share < SURE or not having:
-            return 0.0
+        (share, answers), having = judged, self._having
+        if answers or share < SURE or not having:
+            return judged
         subject = [term for term in self._weights if term not in _LIGHT_WORDS]
         if subject and all(term in terms for term in subject):
-            return share
+            return share, True
         naming = any(having[term] < self._few for term in subject if term in terms)
-        return DOUBTFUL if naming and all(term in terms for term in having) else 0.0
+        return (DOUBTFUL, True) if naming and all(term in terms for term in having) else judged
 
     def _is_answered(self, answering: float, rare: float, score: float) -> bool:
         enough = rare >= self._enough or rare * score >= self._strong

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from actors.agents.messages import AgentView
-from actors.calls.paging import name_after, name_cursor
+from actors.calls.paging import name_after, page_by_name
 from actors.calls.request import BlankIsMissing, Body
 from actors.commands import operators
 from actors.commands.operators import Account
@@ -76,8 +76,8 @@ async def list_users(request: RouteCall) -> RouteReply:
     suspended = None if asked.state is None else asked.state == "suspended"
     after, limit = name_after(asked.cursor), asked.limit
     found = await operators.list_accounts(request.call, asked.prefix, asked.role, suspended, after, limit + 1)
-    following = name_cursor(name_key(found[limit - 1].user.name)) if len(found) > limit else None
-    return RouteReply({"users": [account_record(account) for account in found[:limit]], "next": following})
+    page, following = page_by_name(found, limit, lambda account: name_key(account.user.name))
+    return RouteReply({"users": [account_record(account) for account in page], "next": following})
 
 
 async def read_user(request: RouteCall) -> RouteReply:
