@@ -107,6 +107,19 @@ def read(name: str) -> Dialogue:
     return Dialogue(name, turns, questions)
 
 
+def together(dialogues: Sequence[Dialogue]) -> Dialogue:
+    """Return one dialogue of all turns, with the questions that have an answer: among others, each has some still."""
+    turns: list[Turn] = []
+    questions: list[Asked] = []
+    for dialogue in dialogues:
+        first = len(turns)
+        turns += [Turn(f"{dialogue.name} {name}", text) for name, text in dialogue.turns]
+        for kind, text, evidence in dialogue.questions:
+            if evidence:
+                questions.append(Asked(kind, text, tuple(first + turn for turn in evidence)))
+    return Dialogue("together", turns, questions)
+
+
 def _turn_with(name: str, turns: Sequence[Turn], piece: str) -> int:
     found = [number for number, turn in enumerate(turns) if piece in turn.text]
     if len(found) != 1:
@@ -248,6 +261,13 @@ def measure(url: str | None, *, write: bool = False) -> None:
         report += [*_markdown(ANSWER_HEAD, answers), "### Misses\n", *misses(dialogues, chosen), ""]
     if write:
         REPORT.write_text("\n".join(report), encoding="utf-8")
+
+
+def measure_together(url: str | None) -> None:
+    """Ask all questions of one bank with all dialogues, and of an agent that was told all; print the figures."""
+    outcomes = asyncio.run(ask_all([together([read(name) for name in (*DEVELOPMENT, *TEST)])], url))
+    table("All dialogues in one: MB_Recall and plain BM25", RANKING_HEAD, ranking_rows(outcomes))
+    table("All dialogues in one: what agents answer", ANSWER_HEAD, answer_rows(outcomes))
 
 
 def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -158,10 +158,13 @@ def _figures(times: list[float]) -> list[str]:
 
 
 def main() -> None:
-    """Measure long dialogues, the questions of `bench/questions.py`, and the speed of a large bank."""
+    """Measure long dialogues, the questions of `bench/questions.py`, and the speed of a large bank.
+
+    All dialogues `together`, in one bank and one conversation, are only measured where it is asked for.
+    """
     parser = argparse.ArgumentParser(prog="python -m bench.recall", description="Measure how well Parley remembers.")
     parser.add_argument("--write", action="store_true", help="write the figures and every miss to docs/recall.md")
-    parser.add_argument("--only", choices=("dialogues", "questions", "large"), help="one of the three")
+    parser.add_argument("--only", choices=("dialogues", "questions", "large", "together"), help="one of the four")
     parser.add_argument("--store", choices=("sqlite", "postgres"), default="sqlite", help="default: sqlite")
     chosen = parser.parse_args()
     with private_postgres() if chosen.store == "postgres" else nullcontext() as cluster:
@@ -178,6 +181,10 @@ def _measure(only: str | None, cluster: Cluster | None, *, write: bool) -> None:
         from bench import long_dialogues  # noqa: PLC0415 - its yardstick is only in the development environment
 
         long_dialogues.measure(url("dialogues"), write=write)
+    if only == "together":
+        from bench import long_dialogues  # noqa: PLC0415 - as above
+
+        long_dialogues.measure_together(url("together"))
     if only in (None, "large"):
         asyncio.run(measure_large(url("large")))
 

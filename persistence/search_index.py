@@ -283,12 +283,16 @@ def _matches(leading: int, narrowed: bool) -> str:
     # the last bits of a sum depend on its order, which is not the same in all texts, nor in both databases
     rank = f"CAST({'sum(gain)' if leading > 1 else 'gain'} * 1e9 AS BIGINT)"
     return f"""
-    WITH found (document) AS MATERIALIZED (
-        SELECT document FROM ({" UNION ALL ".join(gains)}) AS gains {"GROUP BY document" if leading > 1 else ""}
-        ORDER BY {rank} DESC, document DESC LIMIT :limit
+    WITH found (document, place) AS MATERIALIZED (
+        SELECT document, row_number() OVER (ORDER BY score DESC, document DESC) FROM (
+            SELECT document, {rank} AS score
+            FROM ({" UNION ALL ".join(gains)}) AS gains {"GROUP BY document" if leading > 1 else ""}
+            ORDER BY score DESC, document DESC LIMIT :limit
+        ) AS best
     ), texts (document, whole, part) AS MATERIALIZED (
         SELECT found.document, whole, part FROM found
         @seek(indexed_texts, indexed_texts.collection = :collection AND indexed_texts.document = found.document)
+        WHERE part > 0 OR place <= @typed(:alone, bigint)
     )
     SELECT texts.document, whole, part, term, times, length
     FROM @list_int(:terms) AS terms CROSS JOIN texts
@@ -314,6 +318,7 @@ def matches(
     before: int = 0,
     after: int = 0,
     newest: Sequence[int] | None = None,
+    alone: int | None = None,
 ) -> Query[Match]:
     """Find the texts that match the leading terms best by BM25; among equals, the higher document comes first.
 
@@ -330,8 +335,10 @@ def matches(
         before: the number of parts before a part that are listed, too.
         after: the number of those after it.
         newest: for each leading term, the number of its texts that are looked at, the newest ones; all if absent.
+        alone: the number of best texts of which those that are no parts count, too; all if absent.
     """
     params: dict[str, Any] = {"collection": collection, "terms": _json(terms), "limit": limit}
+    params["alone"] = limit if alone is None else alone
     params |= {"before": before, "after": after}
     params |= {"fixed": k1 * (1 - b), "by_length": k1 * b / average}  # computed once, and not for each posting
     for place, (term, weight) in enumerate(leading):

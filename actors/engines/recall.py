@@ -18,7 +18,6 @@ from actors.engines.turn import LookUp, Memory, Persona, Reply, Turn
 from actors.engines.window import Window
 from actors.retrieval.index import Index
 from actors.retrieval.question import SURE, Question
-from actors.retrieval.ranking import IN_CONTEXT
 from actors.slices import Steps, whole
 from actors.text import answer_kinds, tokenizer
 from actors.text.answer_kinds import is_told
@@ -202,7 +201,7 @@ def _in_context(window: Window, query: Question, *, told: bool) -> Sequence[Foun
     """Search the window for answers; a dialogue that is `told` is searched as a bank with it would be."""
     hits = () if told else window.answers(query, _MAX_HITS)
     told = told or (bool(hits) and is_told(hits[0].utterance.content))
-    return window.answers(query, _MAX_HITS, context=IN_CONTEXT) if told else hits
+    return window.answers(query, _MAX_HITS, as_bank=True) if told else hits
 
 
 def _to_a_sentence(turn: Turn, message: dialogue_acts.Analysis, known: _Known) -> Steps[Reply | None]:

@@ -10,6 +10,7 @@ from actors.engines.statements import OlderStatements, Statements, in_context, n
 from actors.retrieval.found import Found
 from actors.retrieval.index import Index
 from actors.retrieval.question import Question
+from actors.retrieval.ranking import count_in_context
 from actors.slices import Steps, whole
 from actors.text.tokenizer import SLICE_CHARS
 
@@ -250,20 +251,24 @@ class Window:
         """
         return self._search(question, limit, answering=False)
 
-    def answers(self, question: Question, limit: int, *, context: int = 0) -> list[FoundUtterance]:
+    def answers(self, question: Question, limit: int, *, as_bank: bool = False) -> list[FoundUtterance]:
         """Return the same as `search`, or nothing if none of them can answer the question.
 
-        `context`: the number of best utterances whose words count for those around them, if that is more.
+        `as_bank`: whether utterances are found in as much context as the memories of a bank, which costs more.
         """
-        return self._search(question, limit, answering=True, context=context)
+        return self._search(question, limit, answering=True, as_bank=as_bank)
 
     def sure(self, question: Question, limit: int) -> list[FoundUtterance]:
         """Return the utterances that answer a question without doubt by themselves, as `search` does."""
         index = self._ready()
         return self._found(index.sure(question, limit, among=self._told)) if len(index) else []
 
-    def _search(self, question: Question, limit: int, *, answering: bool, context: int = 0) -> list[FoundUtterance]:
-        index, context = self._ready(), max(context, in_context(question))
+    def _search(
+        self, question: Question, limit: int, *, answering: bool, as_bank: bool = False
+    ) -> list[FoundUtterance]:
+        index, context = self._ready(), in_context(question)
+        if as_bank:
+            context = max(context, count_in_context(len(index)))
         found = index.search(question, limit, among=self._told, context=context, answering=answering)
         return self._found(found)
 

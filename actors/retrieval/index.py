@@ -8,7 +8,19 @@ from actors.retrieval.found import LONGER_BY, MAX_RELATIVES, RELATIVE, Found, an
 from actors.retrieval.numbers import numbers_in
 from actors.retrieval.postings import Postings
 from actors.retrieval.question import Judge, Question
-from actors.retrieval.ranking import IN_CONTEXT, K1, B, Gains, Matched, best_of, factors, in_order, leading, rarity
+from actors.retrieval.ranking import (
+    IN_CONTEXT,
+    K1,
+    B,
+    Gains,
+    Matched,
+    best_of,
+    count_in_context,
+    factors,
+    in_order,
+    leading,
+    rarity,
+)
 from actors.retrieval.ranking import in_context as with_context
 from actors.text import tokenizer
 from actors.text.answer_kinds import ASKED, ASKS
@@ -69,7 +81,7 @@ class Index(Postings):
             self._related = {}
 
     def search(
-        self, question: Question, limit: int, *, among: int = 0, context: int = IN_CONTEXT, answering: bool = False
+        self, question: Question, limit: int, *, among: int = 0, context: int = 0, answering: bool = False
     ) -> list[Found]:
         """Return the texts that match a question best, best first; among equals, the higher number first.
 
@@ -80,7 +92,7 @@ class Index(Postings):
             question: what is asked.
             limit: the number of texts to find.
             among: the number of texts that there are, if these are only some of them; what answers is judged by it.
-            context: the number of best texts whose terms count for the texts around them.
+            context: the number of best texts whose terms count for the texts around them; 0: as many as is usual.
             answering: return nothing if all texts together have too few of the question's terms for an answer.
         """
         known, having = self._known(question)
@@ -94,8 +106,11 @@ class Index(Postings):
         own, places = self._own(finding), self._places
         replaced = shares_of([(term, asked) for term, asked, _, _ in known if term != asked])
         holding = self._held((ASKS, ASKED, *(raising := question.raising)))
-        wanted = max(context, limit) if places else _TO_RAISE * limit if holding else limit
+        context = max(context or count_in_context(self._stating), limit)
+        wanted = context if places else _TO_RAISE * limit if holding else limit
         best = best_of(own, [numbers for _, _, _, numbers in finding], wanted)
+        if places and context > (alone := max(limit, IN_CONTEXT)):
+            best = [*best[:alone], *[one for one in best[alone:] if one[1] in places]]
         raised = factors(raising, holding, {number for _, number in best}) if holding and not places else {}
         if not places:
             best = (in_order(best, raised) if raised else best)[:limit]

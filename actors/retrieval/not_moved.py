@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from actors.retrieval.index import MAX_POSTINGS
 from actors.retrieval.question import Question
-from actors.retrieval.ranking import K1, B, rarity
-from actors.retrieval.stored import CANDIDATES, MAX_LOOKED_UP, MAX_TERMS, Hit, OtherTexts, search
+from actors.retrieval.ranking import IN_CONTEXT, K1, B, rarity
+from actors.retrieval.stored import MAX_LOOKED_UP, MAX_TERMS, Hit, OtherTexts, search
 from actors.slices import Steps, sliced
 from actors.text import tokenizer
 from persistence import memories_not_moved, search_index
@@ -129,7 +129,7 @@ async def _candidates(store: Store, rarest: Sequence[str], documents: Mapping[st
             break
         leading += 1
     if leading:
-        return await store.fetch(memories_not_moved.candidates(" OR ".join(tokens[:leading]), CANDIDATES))
+        return await store.fetch(memories_not_moved.candidates(" OR ".join(tokens[:leading]), IN_CONTEXT))
     found: list[tuple[int, str]] = []
     for match in (" AND ".join(tokens), " AND ".join(tokens[:2]), tokens[0]):
         found = await store.fetch(memories_not_moved.newest(match, _MAX_UNRANKED))

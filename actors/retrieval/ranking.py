@@ -62,7 +62,12 @@ IN_WHOLE = 0.2
 """The share of a term's weight that a text gains from any other part of the same whole."""
 
 IN_CONTEXT = 28
-"""The number of best texts whose terms count for the texts around them."""
+"""The number of best texts whose terms count for the texts around them, where texts are few."""
+
+MOST_IN_CONTEXT = 100
+"""The same where texts are many."""
+
+_TEXTS_FOR_ONE = 12  # in context; measured with 370 to 3,000 turns of dialogues
 
 HOLDS_ANSWER = {NUMBER: 1.5, DATE: 1.3, AGE: 1.5, ONESELF: 1.3}
 """The factor of the score of a text that holds the kind of answer which the question asks for."""
@@ -86,6 +91,11 @@ Gains = dict[str, float]
 def rarity(texts: int, having: float) -> float:
     """Return the inverse document frequency of a term that `having` of `texts` texts have."""
     return log(1 + (texts - having + 0.5) / (having + 0.5)) if having < texts else log(1 + 0.5 / (having + 0.5))
+
+
+def count_in_context(texts: int) -> int:
+    """Return the number of best texts, of so many, whose terms count for the texts around them."""
+    return min(max(texts // _TEXTS_FOR_ONE, IN_CONTEXT), MOST_IN_CONTEXT)
 
 
 def leading(having: Sequence[int], most: int) -> tuple[int, list[int] | None]:

@@ -22,6 +22,7 @@ from actors.retrieval.ranking import (
     B,
     Gains,
     Matched,
+    count_in_context,
     factors,
     in_context,
     in_order,
@@ -39,9 +40,6 @@ MAX_LOOKED_UP = 64
 
 MAX_TERMS = 16
 """The number of these terms that are searched for, the rarest ones."""
-
-CANDIDATES = IN_CONTEXT
-"""The smallest number of texts that are scored by all terms."""
 
 
 class Hit(NamedTuple):
@@ -83,7 +81,7 @@ def ranked(
     question: Question,
     limit: int,
     *,
-    context: int = CANDIDATES,
+    context: int = 0,
     postings: int = MAX_POSTINGS,
     answering: bool = False,
 ) -> Reads[list[Found]]:
@@ -93,7 +91,7 @@ def ranked(
         collection: as read from the store; a count of its texts that is a little old does no harm.
         question: its first `MAX_LOOKED_UP` terms count.
         limit: the number of texts to find.
-        context: the number of best texts whose terms count for the texts around them.
+        context: the number of best texts whose terms count for the texts around them; 0: as many as is usual.
         postings: bounds the postings that are read to find texts.
         answering: return nothing if all texts together have too few of the question's terms for an answer.
     """
@@ -108,7 +106,7 @@ def ranked(
     judge, raising = question.judging(texts, having), question.raising
     if answering and not answerable(judge, having, [one * (K1 + 1) for one in strengths.values()], raising, raising):
         return []
-    scored = yield from _scored(collection, question, terms, strengths, max(limit, context), postings)
+    scored = yield from _scored(collection, question, terms, strengths, limit, context, postings)
     replaced = shares_of([(term, one.asked) for term, one in terms.items() if term != one.asked])
     places = {document: place for place, document in scored.numbers.items()}
 
@@ -146,10 +144,11 @@ def _scored(
     terms: Mapping[str, _Term],
     strengths: Mapping[int, float],
     limit: int,
+    context: int,
     postings: int,
 ) -> Reads[_Scored]:
     """Find the best texts, and those beside them, with what counts for each; for the arguments see `_matches`."""
-    found, numbers = yield from _matches(collection, terms, strengths, limit, postings)
+    found, numbers = yield from _matches(collection, terms, strengths, limit, context, postings)
     asked = {one.number: one.asked for one in terms.values()}
     own = {document: _by_asked(match.gains, asked) for document, match in found.items()}
     matched = [Matched(document, match.whole, match.part, own[document]) for document, match in found.items()]
@@ -195,7 +194,7 @@ def search(
         one.number: one.weight * rarity(texts, one.documents + elsewhere.frequencies.get(term, 0))
         for term, one in terms.items()
     }
-    scored = yield from _scored(collection, question, terms, strengths, max(limit, CANDIDATES), MAX_POSTINGS)
+    scored = yield from _scored(collection, question, terms, strengths, limit, 0, MAX_POSTINGS)
     sums = [
         (sum(gains.values()), document) for document, gains in scored.gains.items() if beside or document in scored.own
     ]
@@ -203,7 +202,12 @@ def search(
 
 
 def _matches(
-    collection: Collection, terms: Mapping[str, _Term], strengths: Mapping[int, float], limit: int, postings: int
+    collection: Collection,
+    terms: Mapping[str, _Term],
+    strengths: Mapping[int, float],
+    limit: int,
+    context: int,
+    postings: int,
 ) -> Reads[tuple[dict[int, _Match], dict[tuple[str, int], int]]]:
     """Find the best texts by the rarest terms; also number the parts around them, by whole and part.
 
@@ -212,14 +216,16 @@ def _matches(
         terms: what is searched for, the rarest first.
         strengths: the weight of each term, by number.
         limit: the number of texts to find.
+        context: as `ranked` takes it.
         postings: bounds the postings that are read.
     """
     average = collection.words / collection.texts if collection.texts and collection.words else 1.0
     frequencies = [one.documents for one in terms.values()]
     weights = [(number, strength * (K1 + 1)) for number, strength in strengths.items()]
     count, newest = leading(frequencies, postings)
+    most, alone = max(limit, context or count_in_context(collection.texts)), max(limit, IN_CONTEXT)
     query = search_index.matches(
-        collection.number, weights[:count], list(strengths), average, K1, B, limit, BEFORE, AFTER, newest
+        collection.number, weights[:count], list(strengths), average, K1, B, most, BEFORE, AFTER, newest, alone
     )
     weight_of = dict(weights)
     fixed, by_length = K1 * (1 - B), K1 * B / average

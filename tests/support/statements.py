@@ -618,6 +618,7 @@ INDEX = (
     call(search_index.documents_between, 101, 1, 9, 3),
     matched(weights(far=1.5, book=0.5), terms("far", "book"), 3.5, 1.3, 0.6, 5),
     matched(weights(far=1.5), terms("far", "star", "book"), 3.5, 1.3, 0.6, 5, 1, 2),
+    matched(weights(far=1.5, book=0.5), terms("far", "book"), 3.5, 1.3, 0.6, 5, 1, 1, None, 1),
     matched(weights(far=1.0, book=1.0), terms("page"), 3.0, 1.0, 1.0, 5, 2, 1, [1, 2]),
     matched(weights(book=1.0), [], 3.5, 1.3, 0.6, 5, 1, 1, [2]),
     call(search_index.begin_anew, 104, "v1", DONE, "v2"),

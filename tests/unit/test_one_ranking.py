@@ -51,7 +51,7 @@ def eight_best(found: list[Found]) -> list[Found]:
     return sorted(found, key=lambda one: (-round(one.score, 9), -one.number))[:8]
 
 
-@pytest.mark.parametrize(("context", "postings"), [(IN_CONTEXT, MAX_POSTINGS), (8, 24)])
+@pytest.mark.parametrize(("context", "postings"), [(IN_CONTEXT, MAX_POSTINGS), (60, MAX_POSTINGS), (8, 24)])
 @pytest.mark.parametrize("seed", range(6))
 async def test_both_give_the_same_texts_scores_and_judgements(store: Store, seed: int, context: int, postings: int):
     chance = random.Random(seed)

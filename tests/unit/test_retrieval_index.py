@@ -10,6 +10,7 @@ from actors.retrieval import postings
 from actors.retrieval.index import Index
 from actors.retrieval.postings import MAX_TERMS_PER_TEXT
 from actors.retrieval.question import Question
+from actors.retrieval.ranking import IN_CONTEXT
 from actors.text import tokenizer
 from actors.text.answer_kinds import ASKED, ASKS, NUMBER
 
@@ -99,6 +100,17 @@ def test_where_all_terms_are_common_the_newest_texts_of_each_are_found() -> None
         index.add(number, ["tea"] if number % 2 else ["milk"] if number < 60 else ["rum", "milk", "tea"][: number % 3])
     assert max(found(index, "milk")) > 90  # of the rarer term
     assert max(number for number in found(index, "milk tea") if "milk" not in index.terms(number)) > 90
+
+
+@pytest.mark.parametrize(("context", "best"), [(IN_CONTEXT, [1_077, 1_053, 1_029]), (0, [2, 1, 3])])
+def test_of_a_long_dialogue_more_turns_count_for_those_beside_them(context: int, best: list[int]) -> None:
+    index = Index()
+    said = {1: ["shed"], 2: ["price"], 3: ["ninety"]}
+    said |= {number: ["shed"] if number % 8 == 1 else ["price"] for number in range(9, 1_100, 12)}
+    for number in range(1, 1_201):
+        index.add(number, said.get(number, ["fine"]), "talk", number)
+    hits = index.search(Question(["shed", "price"]), 3, context=context)
+    assert [one.number for one in hits] == best
 
 
 @pytest.mark.parametrize("asked", [["sister", "ada", "live"], ["sister", "ada", "number", "live", "town"]])

@@ -237,10 +237,10 @@ def test_of_too_many_that_left_the_oldest_are_dropped():
     assert found(window, "7") == [7]
 
 
-def test_the_words_of_more_messages_count_for_those_beside_them_where_more_context_is_asked_for():
+def test_the_words_of_more_messages_count_for_those_beside_them_in_a_search_as_of_a_bank():
     texts = ["My locker is open.", "It is large.", "There is tea.", *["So it goes."] * 4] * 10
     window = Window(said(seq, text) for seq, text in enumerate(texts, 1))
-    usual, more = (window.answers(Question(["locker", "tea"]), 5, context=best) for best in (0, 20))
+    usual, more = (window.answers(Question(["locker", "tea"]), 5, as_bank=wide) for wide in (False, True))
     assert {one.utterance.content for one in more} == {"There is tea."}
     assert min(one.score for one in more) > max(one.score for one in usual)
 
