@@ -85,15 +85,15 @@ async def test_a_run_that_waits_for_its_turn_is_told_read_and_cancelled_through_
     guest = await guest_of_an_agent(entries)
     for number, client in enumerate(guest.through):
         gate = Gate(tmp_path / f"gate{number}")
-        async with chatting(guest.through[0], f"wait:{gate} say:one") as first:
+        async with chatting(guest.through[0], f"say:one wait:{gate} say:two") as first:
             await gate.reached()
-            async with chatting(client, "say:two") as second:
+            async with chatting(client, "say:three") as second:
                 assert [(await run_of(other, second.run))["state"] for other in guest.through] == ["working"] * 3
                 async with AsyncExitStack() as stack:
                     streams = [await stack.enter_async_context(followed(other, second.run)) for other in guest.through]
                     other = guest.through[(number + 1) % 3]
                     run = (await cancelled(other, second.run)).body
-                    assert (run["state"], run["message"]["content"]) == ("cancelled", "say:two")
+                    assert (run["state"], run["message"]["content"]) == ("cancelled", "say:three")
                     gate.open()
                     assert [[event.data async for event in stream] for stream in streams] == [[run["error"]]] * 3
                 assert [event.data for event in await second.rest()] == [run["error"]]
@@ -105,7 +105,8 @@ async def test_a_run_that_waits_for_its_turn_is_told_read_and_cancelled_through_
 async def test_followers_see_the_end_of_a_run_whose_node_died(nodes: Nodes, entries: Entries, tmp_path: Path):
     guest = await guest_of_an_agent(entries)
     client = guest.through[1]
-    async with chatting(guest.through[2], f"say:one wait:{tmp_path / 'gate'}") as chat:
+    gate = Gate(tmp_path / "gate")
+    async with chatting(guest.through[2], f"say:one wait:{gate}") as chat:
         await chat.next()
         async with followed(client, chat.run) as events:
             assert (await anext(events)).data == {"text": "one"}
@@ -119,6 +120,7 @@ async def test_followers_see_the_end_of_a_run_whose_node_died(nodes: Nodes, entr
     assert ([event.name for event in rest], rest[-1].id) == (["error"], "3.end")
     run = await run_of(client, chat.run)
     assert (run["state"], run["error"]) == ("failed", rest[-1].data)
+    gate.open()  # else node0 would wait for the agent when it stops
 
 
 FOLLOWED = [("GET", 0), ("GET", 1), ("GET", 2), ("A2A", 2), ("JSON-RPC", 1)]
