@@ -172,6 +172,10 @@ class Call(Struct):
         """
         await self.ask(self.user.kind, self.user.credential_id, ReadSession())
 
+    def changed_lists(self) -> None:
+        """Tell the caller's watches of a stored change that lists of banks or zones may show."""
+        self.core.changes.changed(self.user.user_id)
+
     def ask(self, kind: str, key: str, message: Ask[R], *, timeout: float = ASK_TIMEOUT_S) -> Coroutine[Any, Any, R]:
         """Ask an actor on behalf of this request; await the returned coroutine."""
         return self.core.directory.ask(

@@ -49,7 +49,9 @@ async def update(call: Call) -> Answer:
     if name_key(name) != name_key(view.row.name):
         await require_name_in_plan(call, name, no_such_bank)
     changes = BankChanges(name, call.vx.description, call.vx.access)
-    return await call.carry_out(BANK, view.row.id, UpdateBank(viewer, changes), _shown_anew)
+    answer = await call.carry_out(BANK, view.row.id, UpdateBank(viewer, changes), _shown_anew)
+    call.changed_lists()
+    return answer
 
 
 def _shown(row: BankRow) -> Answer:
@@ -64,6 +66,7 @@ async def destroy(call: Call) -> Answer:
     """MB_Destroy: remove a bank with all its memories."""
     view, viewer = await target_bank(call)
     answer = await call.carry_out(BANK, view.row.id, DestroyBank(viewer), lambda _: Answer())
+    call.changed_lists()
     call.core.erasure.wake()
     return answer
 
@@ -134,6 +137,8 @@ async def permissions(call: Call) -> Answer:
         await call.carry_out(BANK, view.row.id, update, changed, repeatable=True)
     else:
         call.waive_receipt(reads=True)
+    if call.mutates:
+        call.changed_lists()
     return await _attachments(call, view, after)
 
 
@@ -142,10 +147,12 @@ async def accept(call: Call) -> Answer:
     view, viewer = await target_bank(call, answers=True)
     agent = (await target_agent(call)).row
     try:
-        return await call.carry_out(BANK, view.row.id, AcceptOffer(viewer, agent.id, agent.owner_id), _accepted)
+        answer = await call.carry_out(BANK, view.row.id, AcceptOffer(viewer, agent.id, agent.owner_id), _accepted)
     except StateConflict:
         await target_bank(call, answers=True)  # its offers go with the bank, which may be gone meanwhile
         raise
+    call.changed_lists()
+    return answer
 
 
 def _accepted(accepted: Accepted) -> Answer:
@@ -160,7 +167,9 @@ async def unload(call: Call) -> Answer:
     """MB_Unload: detach an agent, or decline or withdraw an offer."""
     view, viewer = await target_bank(call, answers=True)
     agent_id, owner_id, _ = await target_agent_of(call, view, withdraws=True)
-    return await call.carry_out(BANK, view.row.id, Detach(viewer, agent_id, owner_id), _shown_anew)
+    answer = await call.carry_out(BANK, view.row.id, Detach(viewer, agent_id, owner_id), _shown_anew)
+    call.changed_lists()
+    return answer
 
 
 COMMANDS = (

@@ -79,7 +79,9 @@ async def update(call: Call) -> Answer:
         call.saw_domain(row.id, row.name)
         return _shown(replace(row, founder=founder))
 
-    return await call.carry_out(DOMAIN, view.row.id, UpdateDomain(view.viewer, changes), changed)
+    answer = await call.carry_out(DOMAIN, view.row.id, UpdateDomain(view.viewer, changes), changed)
+    call.changed_lists()
+    return answer
 
 
 async def destroy(call: Call) -> Answer:
@@ -92,6 +94,7 @@ async def destroy(call: Call) -> Answer:
         return Answer()
 
     answer = await call.carry_out(DOMAIN, view.row.id, DestroyDomain(view.viewer), destroyed)
+    call.changed_lists()
     call.core.erasure.wake()
     return answer
 

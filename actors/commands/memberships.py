@@ -72,7 +72,9 @@ async def _move(call: Call, move: Move) -> Answer:
             call.lost_domain()
         return Answer(profile=[record] if record else [])
 
-    return await call.carry_out(DOMAIN, view.row.id, message, moved)
+    answer = await call.carry_out(DOMAIN, view.row.id, message, moved)
+    call.changed_lists()
+    return answer
 
 
 COMMANDS = (

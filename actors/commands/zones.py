@@ -37,9 +37,10 @@ async def create(call: Call) -> Answer:
     name = require_name(call.vx.name or "")
     view = await target_domain(call)
     await require_name_in_plan(call, name, ended)
-    return await call.carry_out(
-        DOMAIN, view.row.id, CreateZone(view.viewer, name), lambda zone: _shown(zone, view.row.name)
-    )
+    message = CreateZone(view.viewer, name)
+    answer = await call.carry_out(DOMAIN, view.row.id, message, lambda zone: _shown(zone, view.row.name))
+    call.changed_lists()
+    return answer
 
 
 def _shown(zone: ZoneRow, domain: str) -> Answer:
@@ -98,6 +99,7 @@ async def destroy(call: Call) -> Answer:
         return Answer()
 
     answer = await call.carry_out(DOMAIN, view.row.id, DestroyZone(view.viewer, zone.id), destroyed)
+    call.changed_lists()
     call.core.erasure.wake()
     return answer
 

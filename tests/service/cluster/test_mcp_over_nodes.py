@@ -77,6 +77,45 @@ async def test_prompts_and_lists_are_told_through_each_node(entries: Entries, un
         assert await heard.next() is None
 
 
+@pytest.mark.parametrize("entry", range(3))
+async def test_each_own_change_of_a_list_is_told_at_once(
+    entries: Entries, unique: str, entry: int, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("actors.commands.watching.LISTS_S", 3600.0)
+    bank, domain, agent, other = (f"{unique}-{word}" for word in ("bank", "domain", "agent", "other"))
+    owner, guest = await entries.user_on(0, f"{unique}-owner"), await entries.user_on(1, f"{unique}-guest")
+    await owner.through[0].agent(agent, access="public")
+    await guest.through[1].agent(other, access="public")
+    changes = [
+        (owner, "MB_Create", {"vx": {"name": f"{bank}-1", "description": "Notes"}}),
+        (owner, "MB_Update", {"target": {"bank": f"{bank}-1"}, "vx": {"name": bank, "description": "Notes"}}),
+        (owner, "DM_Create", {"vx": {"name": f"{domain}-1", "description": "A workspace"}}),
+        (owner, "DM_Update", {"target": {"domain": f"{domain}-1"}, "vx": {"name": domain, "description": "A place"}}),
+        (owner, "ZN_Create", {"target": {"domain": domain}, "vx": {"name": "nightly"}}),
+        (guest, "MB_Accept", {"target": {"bank": bank, "agent": other}}),
+        (guest, "MB_Unload", {"target": {"bank": bank, "agent": other}}),
+        (guest, "DM_Join", {"target": {"domain": domain, "agent": other}}),
+        (guest, "DM_Leave", {"target": {"domain": domain, "agent": other}}),
+        (owner, "ZN_Destroy", {"target": {"domain": domain, "zone": "nightly"}}),
+        (owner, "DM_Destroy", {"target": {"domain": domain}}),
+        (owner, "MB_Destroy", {"target": {"bank": bank}}),
+    ]
+    offers = {
+        "MB_Accept": ("MB_Permissions", {"target": {"bank": bank, "agent": other}, "vx": {"permission": "read"}}),
+        "DM_Join": ("DM_Invite", {"target": {"domain": domain, "agent": other}}),
+    }
+    async with (
+        listening(owner.through[entry], resources=True) as owners,
+        listening(guest.through[entry], resources=True) as guests,
+    ):
+        for user, service, request in changes:
+            if service in offers:
+                offer, what = offers[service]
+                (await owner.through[0].command(offer, **what)).ok()
+            (await user.through[entry].command(service, **request)).ok()
+            assert await (owners if user is owner else guests).next() == ResourcesListChanged(), service
+
+
 async def test_a_change_that_no_message_told_of_is_found_when_the_network_is_back(entries: Entries, unique: str):
     owner = await entries.user_on(0, f"{unique}-owner")
     at_home, reader = owner.through[0], owner.through[2]
