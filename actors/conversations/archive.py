@@ -7,6 +7,7 @@ import asyncio
 import logging
 from asyncio import AbstractEventLoop
 from collections.abc import Callable
+from functools import partial
 from typing import Generic
 from weakref import WeakKeyDictionary
 
@@ -26,6 +27,7 @@ from actors.retrieval.found import Found
 from actors.retrieval.question import Question
 from actors.slices import sliced
 from actors.text import tokenizer
+from actors.text.answer_kinds import is_told
 from persistence import search_index
 from persistence.conversations import MessageRow
 from persistence.store import FOREIGN_KEY, ROWS, Reads, Store, StoreUnavailable, Unit, Write, rows_of
@@ -232,9 +234,7 @@ class Archive(Generic[S]):
     async def answers(self, question: Question, limit: int) -> list[FoundUtterance]:
         """Find indexed messages that answer a question; see `engines.turn.Archive`."""
         try:
-            found = await self._search_store(
-                question, limit, lambda hit: hit.answers, answering=True, followed=MAX_SOURCES
-            )
+            found = await self._search_store(question, limit, lambda hit: hit.answers, answering=True)
         except Exception as error:
             _not_searched(error)
             return []
@@ -258,23 +258,27 @@ class Archive(Generic[S]):
         return sorted(found.values(), key=lambda one: (one.score, one.utterance.seq), reverse=True)[:limit]
 
     async def _search_store(
-        self,
-        question: Question,
-        limit: int,
-        wanted: Callable[[Found], bool],
-        *,
-        answering: bool = False,
-        followed: int = 0,
+        self, question: Question, limit: int, wanted: Callable[[Found], bool], *, answering: bool = False
     ) -> list[FoundUtterance]:
         if self._is_behind:
             await self._read()
         collection = self._collection
         if collection is None or not collection.texts or self.is_empty:
             return []
-        ranked = stored.ranked(
-            collection, question, limit, context=in_context(question), postings=MAX_POSTINGS, answering=answering
-        )
+        ranked, followed = self._ranked(collection, question, limit, answering=answering), MAX_SOURCES * answering
         return await sliced(found_messages(await self._store.read(self._looked_up(ranked, wanted, followed))))
+
+    def _ranked(
+        self, collection: search_index.Collection, question: Question, limit: int, *, answering: bool
+    ) -> Reads[list[Found]]:
+        """Rank messages; for answers, those of a dialogue that was told as a bank's memories (see `Window.answers`)."""
+        rank = partial(stored.ranked, collection, question, limit, postings=MAX_POSTINGS, answering=answering)
+        found = yield from rank(context=in_context(question))
+        if answering and found:
+            best = yield from self._messages_at([found[0].number])
+            if any(is_told(message.content) for message in best.values()):
+                found = yield from rank(context=in_context(question, as_bank_of=collection.texts))
+        return found
 
     def _looked_up(
         self, ranked: Reads[list[Found]], wanted: Callable[[Found], bool], followed: int

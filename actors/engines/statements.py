@@ -7,6 +7,7 @@ from actors.engines import dialogue_acts
 from actors.engines.message import Utterance, turn_of
 from actors.retrieval.index import Index
 from actors.retrieval.question import Question
+from actors.retrieval.ranking import count_in_context
 from actors.slices import Steps, let_go
 from actors.text.answer_kinds import AGE
 
@@ -16,12 +17,17 @@ MAX_POSTINGS = 128
 _IN_CONTEXT, _WITH_AGE = 6, 64
 
 
-def in_context(question: Question) -> int:
+def in_context(question: Question, *, as_bank_of: int = 0) -> int:
     """Return the number of best utterances whose words count for those around them.
 
     Where an age is asked for that is more, because all the other messages about a person match no worse.
+
+    Args:
+        question: what is asked.
+        as_bank_of: the number of utterances if they are searched as a bank's memories are; 0 if they aren't.
     """
-    return _WITH_AGE if AGE in question.needs else _IN_CONTEXT
+    usual = _WITH_AGE if AGE in question.needs else _IN_CONTEXT
+    return max(usual, count_in_context(as_bank_of)) if as_bank_of else usual
 
 
 def new_index() -> Index:

@@ -10,7 +10,6 @@ from actors.engines.statements import OlderStatements, Statements, in_context, n
 from actors.retrieval.found import Found
 from actors.retrieval.index import Index
 from actors.retrieval.question import Question
-from actors.retrieval.ranking import count_in_context
 from actors.slices import Steps, whole
 from actors.text.tokenizer import SLICE_CHARS
 
@@ -266,9 +265,8 @@ class Window:
     def _search(
         self, question: Question, limit: int, *, answering: bool, as_bank: bool = False
     ) -> list[FoundUtterance]:
-        index, context = self._ready(), in_context(question)
-        if as_bank:
-            context = max(context, count_in_context(len(index)))
+        index = self._ready()
+        context = in_context(question, as_bank_of=len(index) if as_bank else 0)
         found = index.search(question, limit, among=self._told, context=context, answering=answering)
         return self._found(found)
 

@@ -193,6 +193,28 @@ async def test_what_goes_on_with_an_answer_or_corrects_it_is_found_with_it_after
         assert asked.startswith(f"You said: “{fewer}”")
 
 
+async def test_a_told_dialogue_is_looked_up_in_as_much_context_as_a_bank(tmp_path: Path):
+    said = ["Ada: We saw a shed at the market.", "Ben: And what was the price?", "Ada: Ninety, with the gutter."]
+    others = [
+        "Cid: That shed leaks.",
+        "Dora: I know.",
+        "Cid: Oh.",
+        "Eli: Every price went up.",
+        "Dora: True.",
+        "Eli: Yes.",
+    ]
+    async with gateway_in(tmp_path) as gateway:
+        user = await CommandClient(gateway).register("ada")
+        await user.agent("scout")
+        for turn in said + others * 9:
+            await reply_to(user, turn)
+        await talk(user, 130)
+        await until_reached(gateway, 128)
+    async with gateway_in(tmp_path) as gateway:
+        user = await CommandClient(gateway).log_on("ada")
+        assert "Ninety" in await reply_to(user, "What was the price of the shed at first?", agent="scout")
+
+
 BREAK = (
     (
         "CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no''; END'",

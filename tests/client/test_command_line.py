@@ -227,6 +227,18 @@ async def test_a_key_that_wins_over_the_session_is_told_of_where_it_is_refused(
     assert (again.status, "PARLEY_API_KEY is set, and wins over this session" in again.err) == (0, True)
 
 
+@pytest.mark.parametrize(
+    ("command", "helps"), [("zones list none", "domains list"), ("banks recall none x", "banks list")]
+)
+async def test_a_refusal_names_commands_of_parley_in_place_of_services(
+    parley: CommandLine, unique: str, command: str, helps: str
+) -> None:
+    assert (await parley("login", f"{unique}-user", "--register")).status == 0
+    ran = await parley(*command.split())
+    assert ran.status == 13
+    assert ran.err.endswith(f"that you may see; check the name with `parley {helps}`.\n")
+
+
 async def test_a_wrong_internal_secret_asks_nobody_to_log_on(parley: CommandLine, unique: str) -> None:
     assert (await parley("login", f"{unique}-user", "--register")).status == 0
     for arguments in (("admin", "users", "list"), ("top", "--once")):

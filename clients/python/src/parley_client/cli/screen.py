@@ -41,9 +41,9 @@ def screen(figures: Figures) -> RenderableType:
     deliveries = figures.deliveries
     line = Text(
         f"{figures.at:%H:%M:%S} UTC   {figures.requests_s:g} requests/s   {figures.commits_s:g} commits/s   "
-        f"{figures.units_waiting} units wait   loop lag {figures.loop_lag_ms:.1f} ms   {_mib(figures.memory_bytes)}   "
-        f"{figures.readers} readers   webhooks: {deliveries.attempts_s:g}/s, {deliveries.failed_s:g} failed/s, "
-        f"{deliveries.in_flight} in flight",
+        f"waiting units: {figures.units_waiting}   loop lag {figures.loop_lag_ms:.1f} ms   "
+        f"{_mib(figures.memory_bytes)}   readers: {figures.readers}   webhooks: {deliveries.attempts_s:g}/s, "
+        f"{deliveries.failed_s:g} failed/s, {deliveries.in_flight} in flight",
         style="bold",
     )
     beside = Table.grid(padding=(0, 4))
