@@ -55,7 +55,10 @@ BOMB = gzip.compress(bytes(67_108_864))
 
 REFUSALS: dict[str, tuple[Any, str]] = {
     "an endless line": (endless(HEAD + b"data: ", b"x" * 65_536), "a message of more than 1,048,576 bytes"),
-    "an endless event": (endless(HEAD, b"data: x\n" * 8_000), "a message of more than 1,048,576 bytes"),
+    "an endless event": (
+        endless(HEAD, (b"data: " + b"x" * 90 + b"\n") * 800),
+        "a message of more than 1,048,576 bytes",
+    ),
     "hundreds of thousands of values": (once(HEAD + b"data: " + MANY + b"\n\n"), "a message of more than 2,000 values"),
     "a deep value": (once(HEAD + b"data: " + DEEP + b"\n\n"), "unreadable answer"),
     "a compressed answer": (once(HEAD[:-2] + b"Content-Encoding: gzip\r\n\r\n" + BOMB), "compressed its answer"),
