@@ -27,7 +27,7 @@ from actors.retrieval.found import Found
 from actors.retrieval.question import Question
 from actors.slices import sliced
 from actors.text import tokenizer
-from actors.text.answer_kinds import is_told
+from actors.text.answer_kinds import are_told
 from persistence import search_index
 from persistence.conversations import MessageRow
 from persistence.store import FOREIGN_KEY, ROWS, Reads, Store, StoreUnavailable, Unit, Write, rows_of
@@ -275,8 +275,8 @@ class Archive(Generic[S]):
         rank = partial(stored.ranked, collection, question, limit, postings=MAX_POSTINGS, answering=answering)
         found = yield from rank(context=in_context(question))
         if answering and found:
-            best = yield from self._messages_at([found[0].number])
-            if any(is_told(message.content) for message in best.values()):
+            best = yield from self._messages_at([one.number for one in found])
+            if are_told([best[one.number].content for one in found if one.number in best]):
                 found = yield from rank(context=in_context(question, as_bank_of=collection.texts))
         return found
 

@@ -20,7 +20,7 @@ from actors.retrieval.index import Index
 from actors.retrieval.question import SURE, Question
 from actors.slices import Steps, whole
 from actors.text import answer_kinds, tokenizer
-from actors.text.answer_kinds import is_told
+from actors.text.answer_kinds import are_told
 from actors.text.tokenizer import lexicon
 
 _MAX_PERSONAS = 512
@@ -139,7 +139,7 @@ class RecallEngine:
             hits = yield from _sure(turn, asked.query)
             found = _found(turn, asked.query, hits)
             ranked = _ranked(found + asked.by_profile)
-            told = bool(hits) and is_told(hits[0].utterance.content)
+            told = are_told([hit.utterance.content for hit in hits])
             if turn.older is None and (told or not ranked or ranked[0].share < SURE):
                 hits = _in_context(turn.window, asked.query, told=told)
                 found = _found(turn, asked.query, hits)
@@ -200,7 +200,7 @@ def _sure(turn: Turn, query: Question) -> Steps[Sequence[FoundUtterance]]:
 def _in_context(window: Window, query: Question, *, told: bool) -> Sequence[FoundUtterance]:
     """Search the window for answers; a dialogue that is `told` is searched as a bank with it would be."""
     hits = () if told else window.answers(query, _MAX_HITS)
-    told = told or (bool(hits) and is_told(hits[0].utterance.content))
+    told = told or are_told([hit.utterance.content for hit in hits])
     return window.answers(query, _MAX_HITS, as_bank=True) if told else hits
 
 

@@ -1,7 +1,7 @@
 """An inverted index in memory, ranked as ranking.py says, for conversations, profiles and banks in use."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import islice
 
 from actors.retrieval.found import LONGER_BY, MAX_RELATIVES, RELATIVE, Found, answerable, beginning, judged, shares_of
@@ -35,6 +35,8 @@ _ALONE = "", 0
 _NO_TEXTS: frozenset[int] = frozenset()
 _FEW = 32  # texts whose terms are looked at one by one
 _MOST_OLDER = 500  # texts that have a term, some of which may have all others, too
+_TO_INTERSECT = 2_000  # texts with a term
+_MOST_THOROUGH = 10_000  # texts, up to which older ones are looked at, too: it takes three times as long
 _LEAST = 8  # postings of a term that a search reads
 _BY_RARITY = 1e-7  # of texts with as many terms, those with rarer ones are looked at first
 _SETTLED = 8  # searches since the last change
@@ -148,7 +150,8 @@ class Index(Postings):
         """Return the texts that answer a question without doubt by their own terms, best first.
 
         This costs a fraction of `search`, because such a text has one of the rarest terms: the others weigh too little.
-        It reads a quarter of the postings, so in a large index it may miss an older text, which `search` finds.
+        It reads a quarter of the postings, so in a large index it may miss an older text, which `search` finds; less
+        often where texts are few, for a question, and one of them has all its terms.
         """
         weights, postings, need = question.terms, self._postings, question.sure
         known = [(len(numbers), term, numbers) for term in weights if (numbers := postings.get(term))]
@@ -157,6 +160,7 @@ class Index(Postings):
             return []
         known.sort()
         most, texts = self._max_postings // 4, self._stating
+        thorough = not question.whole and len(self._texts) <= _MOST_THOROUGH
         enough: dict[int, float] = {}
         by_term: dict[str, _Term] = {}
         for having, term, numbers in known:
@@ -166,13 +170,13 @@ class Index(Postings):
             if left >= need:  # a text that has none of the terms before may still have enough
                 some = numbers[-max(most, _LEAST) :]
                 most -= len(some)
-                if len(some) < len(numbers):
+                if thorough and len(some) < len(numbers):
                     some = *some, *self._before(some, numbers, enough or self._with_all(known, len(some)), term)
                 for number in some:
                     enough[number] = enough.get(number, 0.0) + share
             elif len(enough) > _FEW:
                 some = numbers[-self._max_postings :]
-                older = self._before(some, numbers, enough, term)
+                older = self._before(some, numbers, enough, term) if thorough else ()
                 for number in (*(enough.keys() & some), *older):
                     enough[number] += share
                 least = need - left + weight  # the terms that follow weigh too little for a text with less
@@ -193,12 +197,17 @@ class Index(Postings):
         judge, fits = question.judging(max(texts, among), having), self._fitting(question)
         return judged(judge, texts, having, {}, gains, gains, {}, limit, self._places.get, fits)
 
-    def _with_all(self, known: Sequence[tuple[int, str, Sequence[int]]], newest: int) -> Sequence[int]:
+    def _with_all(self, known: Sequence[tuple[int, str, Sequence[int]]], newest: int) -> Collection[int]:
         """List the newest texts that have all of these terms, but for so many of those with the rarest."""
         (_, _, numbers), *others = known
-        some, texts = numbers[-_MOST_OLDER:-newest], self._texts
-        for _, term, _ in others:
-            some = [number for number in some if term in texts[number].terms]
+        some, texts = set(numbers[-_MOST_OLDER:-newest]), self._texts
+        for having, term, numbers in others:
+            if len(some) <= _FEW:
+                some = {number for number in some if term in texts[number].terms}
+            elif having <= _TO_INTERSECT:
+                some.intersection_update(numbers)
+            else:
+                return ()
         return some
 
     def _before(self, some: Sequence[int], numbers: Sequence[int], found: Iterable[int], term: str) -> list[int]:

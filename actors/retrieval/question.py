@@ -86,9 +86,10 @@ class Question:
     what `fits`.
     """
 
-    __slots__ = ("_of_one_text", "_terms_total", "_total", "_weights", "kinds", "needs", "terms")
+    __slots__ = ("_of_one_text", "_terms_total", "_total", "_weights", "kinds", "needs", "terms", "whole")
 
     def __init__(self, terms: Iterable[str], *, whole: bool = False) -> None:
+        self.whole = whole
         self.terms = dict.fromkeys(terms, 1.0)
         self.kinds = tuple(filter(self.terms.__contains__, HOLDS_ANSWER))
         for kind in self.kinds:

@@ -125,6 +125,7 @@ _SPEAKER = re.compile(
     r"\s*(?:(?:\[[^\]]{1,60}\]|\([^)]{1,60}\))\s*)?[*_]{0,2}"  # a stamp
     r"([^\W\d_][\w.'\u2019-]{0,30}(?: [\w.'\u2019-]{1,30}){0,3})(?: \([^)]{1,60}\))?[*_]{0,2} ?:(?=[\s*_])"
 )
+_PARTICLES = lexicon("af al and bin da de del della den der di dos du el i la le op ten ter und van von y zu")
 _OWNERS = re.compile(
     r"(?<![\w'\u2019])(?!(?:It|That|He|She|Who|What|Where|When|How|Why|There|Here|Let|This|Today|Tomorrow|Tonight)\b)"
     r"([A-ZÄÖÜÀ-ÝŁ][\w-]*)['\u2019]s(?= )"
@@ -135,6 +136,7 @@ _OWN = re.compile(
 _OWNED = 40  # characters after an owner, in which something owned is named
 _MAX_OWNED = 3  # words
 _LABEL = 240  # characters in which a label ends
+_BEST = 3  # texts
 
 _I = lexicon(
     """
@@ -272,8 +274,14 @@ def _speaker_of(text: str) -> str:
 
 
 def is_told(text: str) -> bool:
-    """Return whether a text is the turn of a dialogue, which begins with its speaker's name."""
-    return _speaker_of(text) != ""
+    """Return whether a text is the turn of a dialogue: it begins with its speaker's name, not with "Quick one: ..."."""
+    first, *others = _speaker_of(text).split(" ")
+    return first != "" and all(not word[0].islower() or word in _PARTICLES for word in others)
+
+
+def are_told(texts: Sequence[str]) -> bool:
+    """Return whether the best texts found are turns of a dialogue; one alone may be a note: "Reminder: ..."."""
+    return bool(texts) and all(map(is_told, texts[:_BEST]))
 
 
 def said_by(text: str, words: list[str]) -> list[str]:

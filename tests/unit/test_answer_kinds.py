@@ -144,3 +144,22 @@ def test_the_word_that_asks_for_an_age_is_no_subject(question: str, subject: str
 )
 def test_a_text_names_whose_something_is(text: str, owners: list[str], owned: list[str]):
     assert (answer_kinds.owners(text), answer_kinds.owned(text)) == (owners, owned)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Ada: It is.", True),
+        ("ada: It is.", True),
+        ("[8 May 2023] Ludwig van Beethoven: It must be.", True),
+        ("Speaker 2: It is.", True),
+        ("Quick one: who makes the soup?", False),
+        ("It is: nothing.", False),
+        ("It is.", False),
+    ],
+)
+def test_a_turn_of_a_dialogue_begins_with_a_name(text: str, told: bool):
+    assert answer_kinds.is_told(text) is told
+    assert answer_kinds.are_told([text, "Ben: Yes."]) is told
+    assert not answer_kinds.are_told([text, "Yes."])
+    assert not answer_kinds.are_told([])
