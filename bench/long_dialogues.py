@@ -108,7 +108,7 @@ def read(name: str) -> Dialogue:
 
 
 def together(dialogues: Sequence[Dialogue]) -> Dialogue:
-    """Return one dialogue of all turns, with the questions that have an answer: among others, each has some still."""
+    """Return one dialogue of all turns, with the questions that have an answer; the others may have one elsewhere."""
     turns: list[Turn] = []
     questions: list[Asked] = []
     for dialogue in dialogues:
