@@ -35,7 +35,7 @@ _ALONE = "", 0
 _NO_TEXTS: frozenset[int] = frozenset()
 _FEW = 32  # texts whose terms are looked at one by one
 _MOST_OLDER = 500  # texts that have a term, some of which may have all others, too
-_TO_INTERSECT = 2_000  # texts with a term
+_TO_INTERSECT = 2_000  # texts with a term; beyond it, a look at the terms of `_MOST_OLDER` texts takes less
 _MOST_THOROUGH = 10_000  # texts, up to which older ones are looked at, too: it takes three times as long
 _LEAST = 8  # postings of a term that a search reads
 _BY_RARITY = 1e-7  # of texts with as many terms, those with rarer ones are looked at first
@@ -201,13 +201,11 @@ class Index(Postings):
         """List the newest texts that have all of these terms, but for so many of those with the rarest."""
         (_, _, numbers), *others = known
         some, texts = set(numbers[-_MOST_OLDER:-newest]), self._texts
-        for having, term, numbers in others:
-            if len(some) <= _FEW:
-                some = {number for number in some if term in texts[number].terms}
-            elif having <= _TO_INTERSECT:
-                some.intersection_update(numbers)
+        for having, term, with_term in others:
+            if len(some) > _FEW and having <= _TO_INTERSECT:
+                some.intersection_update(with_term)
             else:
-                return ()
+                some = {number for number in some if term in texts[number].terms}
         return some
 
     def _before(self, some: Sequence[int], numbers: Sequence[int], found: Iterable[int], term: str) -> list[int]:

@@ -145,6 +145,16 @@ def test_a_text_with_all_terms_is_sure_however_many_newer_ones_have_its_rarest_t
     assert (best.number, best.share) == (0, 1.0)
 
 
+def test_a_text_with_all_terms_is_sure_however_common_all_but_the_rarest_are() -> None:
+    index = Index(max_postings=128)
+    index.add(0, ["shelf", "4", "lamp"])
+    for number in range(1, 3_001):
+        index.add(number, ["shelf", "7", "box"])
+    for number in range(3_001, 3_101):
+        index.add(number, ["4", "box"])
+    assert [(one.number, one.share) for one in index.sure(Question(["shelf", "4"]), 6)] == [(0, 1.0)]
+
+
 def test_a_text_lacks_nothing_of_an_answer_if_only_words_that_say_little_are_missing() -> None:
     index = Index(max_postings=128)
     for number in range(600):
