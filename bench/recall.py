@@ -177,14 +177,13 @@ def _measure(only: str | None, cluster: Cluster | None, *, write: bool) -> None:
 
     if only in (None, "questions"):
         asyncio.run(measure(url("questions")))
-    if only in (None, "dialogues"):
+    if only in (None, "dialogues", "together"):
         from bench import long_dialogues  # noqa: PLC0415 - its yardstick is only in the development environment
 
-        long_dialogues.measure(url("dialogues"), write=write)
-    if only == "together":
-        from bench import long_dialogues  # noqa: PLC0415 - as above
-
-        long_dialogues.measure_together(url("together"))
+        if only == "together":
+            long_dialogues.measure_together(url("together"))
+        else:
+            long_dialogues.measure(url("dialogues"), write=write)
     if only in (None, "large"):
         asyncio.run(measure_large(url("large")))
 

@@ -172,10 +172,6 @@ class Call(Struct):
         """
         await self.ask(self.user.kind, self.user.credential_id, ReadSession())
 
-    def changed_lists(self) -> None:
-        """Tell the caller's watches of a stored change that lists of banks or zones may show."""
-        self.core.changes.changed(self.user.user_id)
-
     def ask(self, kind: str, key: str, message: Ask[R], *, timeout: float = ASK_TIMEOUT_S) -> Coroutine[Any, Any, R]:
         """Ask an actor on behalf of this request; await the returned coroutine."""
         return self.core.directory.ask(
@@ -191,13 +187,14 @@ class Call(Struct):
         *,
         timeout: float = ASK_TIMEOUT_S,
         repeatable: bool = False,
+        listed: bool = False,
     ) -> A:
         """Ask an actor for the change that the command makes: the only ask of a command that changes anything.
 
         `answer` turns the actor's reply into the answer of the command (an `Answer`, or a gateway route's
         `RouteReply`). It runs in one step, before the change is stored, because a receipt writes the answer in the
         change's own unit. `repeatable`: the command is idempotent, so its answer may be stored after
-        the change.
+        the change. `listed`: lists of banks or zones may show the change, so the caller's watches are told of it.
 
         Raises:
             Elsewhere: this node does not serve the actor.
@@ -212,6 +209,8 @@ class Call(Struct):
                 reply = await ask(kind, key, message, timeout=timeout, request_id=self.request_id, context=context)
             except NotOwner:
                 raise Elsewhere(key, self) from None
+            if listed:
+                self.core.changes.changed(self.user.user_id)
             return answer(reply)
         receipt.make, receipt.repeatable = answer, repeatable
         noted = _notes(self)
@@ -232,6 +231,8 @@ class Call(Struct):
                     setattr(self, name, value)
             raise
         receipt.make = None  # break the reference cycle of call and receipt
+        if listed:
+            self.core.changes.changed(self.user.user_id)
         return receipt.answer if receipt.written else answer(reply)
 
     def waive_receipt(self, *, reads: bool = False) -> None:

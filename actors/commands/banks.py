@@ -49,9 +49,7 @@ async def update(call: Call) -> Answer:
     if name_key(name) != name_key(view.row.name):
         await require_name_in_plan(call, name, no_such_bank)
     changes = BankChanges(name, call.vx.description, call.vx.access)
-    answer = await call.carry_out(BANK, view.row.id, UpdateBank(viewer, changes), _shown_anew)
-    call.changed_lists()
-    return answer
+    return await call.carry_out(BANK, view.row.id, UpdateBank(viewer, changes), _shown_anew, listed=True)
 
 
 def _shown(row: BankRow) -> Answer:
@@ -65,8 +63,7 @@ def _shown_anew(view: BankView) -> Answer:
 async def destroy(call: Call) -> Answer:
     """MB_Destroy: remove a bank with all its memories."""
     view, viewer = await target_bank(call)
-    answer = await call.carry_out(BANK, view.row.id, DestroyBank(viewer), lambda _: Answer())
-    call.changed_lists()
+    answer = await call.carry_out(BANK, view.row.id, DestroyBank(viewer), lambda _: Answer(), listed=True)
     call.core.erasure.wake()
     return answer
 
@@ -131,14 +128,12 @@ async def permissions(call: Call) -> Answer:
     if permission is not None:
         agent_id, owner_id, name = await target_agent_of(call, view, withdraws=permission == "none")
         grant = Grant(viewer, agent_id, owner_id, name, permission, access)
-        await call.carry_out(BANK, view.row.id, grant, changed, repeatable=True)
+        await call.carry_out(BANK, view.row.id, grant, changed, repeatable=True, listed=True)
     elif access is not None:
         update = UpdateBank(viewer, BankChanges(access=access))
-        await call.carry_out(BANK, view.row.id, update, changed, repeatable=True)
+        await call.carry_out(BANK, view.row.id, update, changed, repeatable=True, listed=True)
     else:
         call.waive_receipt(reads=True)
-    if call.mutates:
-        call.changed_lists()
     return await _attachments(call, view, after)
 
 
@@ -147,12 +142,11 @@ async def accept(call: Call) -> Answer:
     view, viewer = await target_bank(call, answers=True)
     agent = (await target_agent(call)).row
     try:
-        answer = await call.carry_out(BANK, view.row.id, AcceptOffer(viewer, agent.id, agent.owner_id), _accepted)
+        message = AcceptOffer(viewer, agent.id, agent.owner_id)
+        return await call.carry_out(BANK, view.row.id, message, _accepted, listed=True)
     except StateConflict:
         await target_bank(call, answers=True)  # its offers go with the bank, which may be gone meanwhile
         raise
-    call.changed_lists()
-    return answer
 
 
 def _accepted(accepted: Accepted) -> Answer:
@@ -167,9 +161,7 @@ async def unload(call: Call) -> Answer:
     """MB_Unload: detach an agent, or decline or withdraw an offer."""
     view, viewer = await target_bank(call, answers=True)
     agent_id, owner_id, _ = await target_agent_of(call, view, withdraws=True)
-    answer = await call.carry_out(BANK, view.row.id, Detach(viewer, agent_id, owner_id), _shown_anew)
-    call.changed_lists()
-    return answer
+    return await call.carry_out(BANK, view.row.id, Detach(viewer, agent_id, owner_id), _shown_anew, listed=True)
 
 
 COMMANDS = (

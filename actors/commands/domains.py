@@ -79,9 +79,7 @@ async def update(call: Call) -> Answer:
         call.saw_domain(row.id, row.name)
         return _shown(replace(row, founder=founder))
 
-    answer = await call.carry_out(DOMAIN, view.row.id, UpdateDomain(view.viewer, changes), changed)
-    call.changed_lists()
-    return answer
+    return await call.carry_out(DOMAIN, view.row.id, UpdateDomain(view.viewer, changes), changed, listed=True)
 
 
 async def destroy(call: Call) -> Answer:
@@ -93,8 +91,7 @@ async def destroy(call: Call) -> Answer:
             call.lost_domain()
         return Answer()
 
-    answer = await call.carry_out(DOMAIN, view.row.id, DestroyDomain(view.viewer), destroyed)
-    call.changed_lists()
+    answer = await call.carry_out(DOMAIN, view.row.id, DestroyDomain(view.viewer), destroyed, listed=True)
     call.core.erasure.wake()
     return answer
 

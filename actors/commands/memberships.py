@@ -72,9 +72,7 @@ async def _move(call: Call, move: Move) -> Answer:
             call.lost_domain()
         return Answer(profile=[record] if record else [])
 
-    answer = await call.carry_out(DOMAIN, view.row.id, message, moved)
-    call.changed_lists()
-    return answer
+    return await call.carry_out(DOMAIN, view.row.id, message, moved, listed=True)
 
 
 COMMANDS = (

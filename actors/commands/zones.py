@@ -38,9 +38,7 @@ async def create(call: Call) -> Answer:
     view = await target_domain(call)
     await require_name_in_plan(call, name, ended)
     message = CreateZone(view.viewer, name)
-    answer = await call.carry_out(DOMAIN, view.row.id, message, lambda zone: _shown(zone, view.row.name))
-    call.changed_lists()
-    return answer
+    return await call.carry_out(DOMAIN, view.row.id, message, lambda zone: _shown(zone, view.row.name), listed=True)
 
 
 def _shown(zone: ZoneRow, domain: str) -> Answer:
@@ -98,8 +96,7 @@ async def destroy(call: Call) -> Answer:
             call.zone_id = None
         return Answer()
 
-    answer = await call.carry_out(DOMAIN, view.row.id, DestroyZone(view.viewer, zone.id), destroyed)
-    call.changed_lists()
+    answer = await call.carry_out(DOMAIN, view.row.id, DestroyZone(view.viewer, zone.id), destroyed, listed=True)
     call.core.erasure.wake()
     return answer
 

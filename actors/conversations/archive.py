@@ -265,30 +265,34 @@ class Archive(Generic[S]):
         collection = self._collection
         if collection is None or not collection.texts or self.is_empty:
             return []
-        ranked, followed = self._ranked(collection, question, limit, answering=answering), MAX_SOURCES * answering
-        return await sliced(found_messages(await self._store.read(self._looked_up(ranked, wanted, followed))))
-
-    def _ranked(
-        self, collection: search_index.Collection, question: Question, limit: int, *, answering: bool
-    ) -> Reads[list[Found]]:
-        """Rank messages; for answers, those of a dialogue that was told as a bank's memories (see `Window.answers`)."""
-        rank = partial(stored.ranked, collection, question, limit, postings=MAX_POSTINGS, answering=answering)
-        found = yield from rank(context=in_context(question))
-        if answering and found:
-            best = yield from self._messages_at([one.number for one in found])
-            if are_told([best[one.number].content for one in found if one.number in best]):
-                found = yield from rank(context=in_context(question, as_bank_of=collection.texts))
-        return found
+        looked_up = self._looked_up(collection, question, limit, wanted, answering=answering)
+        return await sliced(found_messages(await self._store.read(looked_up)))
 
     def _looked_up(
-        self, ranked: Reads[list[Found]], wanted: Callable[[Found], bool], followed: int
+        self,
+        collection: search_index.Collection,
+        question: Question,
+        limit: int,
+        wanted: Callable[[Found], bool],
+        *,
+        answering: bool,
     ) -> Reads[list[tuple[MessageRow, Found]]]:
-        """Find messages and read those that are wanted, the best first; behind these the ones after the first few."""
-        found = {hit.number: hit for hit in (yield from ranked) if wanted(hit)}
-        for seq in list(found)[:followed]:
+        """Find messages and read those that are wanted, the best first; for answers, also those after the first few.
+
+        For answers, a dialogue that was told is ranked as a bank's memories are (see `Window.answers`).
+        """
+        rank = partial(stored.ranked, collection, question, limit, postings=MAX_POSTINGS, answering=answering)
+        hits = yield from rank(context=in_context(question))
+        messages: dict[int, MessageRow] = {}
+        if answering:
+            messages = yield from self._messages_at([hit.number for hit in hits])
+            if are_told([messages[hit.number].content for hit in hits if hit.number in messages]):
+                hits = yield from rank(context=in_context(question, as_bank_of=collection.texts))
+        found = {hit.number: hit for hit in hits if wanted(hit)}
+        for seq in list(found)[: MAX_SOURCES if answering else 0]:
             for after in range(seq + 1, seq + FOLLOWING + 1):
                 found.setdefault(after, Found(after, 0.0, 0.0, answers=False))
-        messages = yield from self._messages_at(list(found))
+        messages |= yield from self._messages_at([seq for seq in found if seq not in messages])
         return [(messages[seq], hit) for seq, hit in found.items() if seq in messages]
 
     def _messages_at(self, seqs: list[int]) -> Reads[dict[int, MessageRow]]:

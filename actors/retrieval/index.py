@@ -9,16 +9,15 @@ from actors.retrieval.numbers import numbers_in
 from actors.retrieval.postings import Postings
 from actors.retrieval.question import Judge, Question
 from actors.retrieval.ranking import (
-    IN_CONTEXT,
     K1,
     B,
     Gains,
     Matched,
     best_of,
-    count_in_context,
     factors,
     in_order,
     leading,
+    looked_at,
     rarity,
 )
 from actors.retrieval.ranking import in_context as with_context
@@ -108,10 +107,10 @@ class Index(Postings):
         own, places = self._own(finding), self._places
         replaced = shares_of([(term, asked) for term, asked, _, _ in known if term != asked])
         holding = self._held((ASKS, ASKED, *(raising := question.raising)))
-        context = max(context or count_in_context(self._stating), limit)
-        wanted = context if places else _TO_RAISE * limit if holding else limit
+        closely, alone = looked_at(self._stating, limit, context)
+        wanted = closely if places else _TO_RAISE * limit if holding else limit
         best = best_of(own, [numbers for _, _, _, numbers in finding], wanted)
-        if places and context > (alone := max(limit, IN_CONTEXT)):
+        if places and closely > alone:
             best = [*best[:alone], *[one for one in best[alone:] if one[1] in places]]
         raised = factors(raising, holding, {number for _, number in best}) if holding and not places else {}
         if not places:

@@ -98,6 +98,17 @@ def count_in_context(texts: int) -> int:
     return min(max(texts // _TEXTS_FOR_ONE, IN_CONTEXT), MOST_IN_CONTEXT)
 
 
+def looked_at(texts: int, limit: int, context: int) -> tuple[int, int]:
+    """Return how many of the best texts are scored by all terms, and among how many of these those that are no parts.
+
+    Args:
+        texts: the number of texts that there are.
+        limit: the number of texts to find.
+        context: the number of best texts whose terms count for the texts around them; 0: as many as is usual.
+    """
+    return max(context or count_in_context(texts), limit), max(limit, IN_CONTEXT)
+
+
 def leading(having: Sequence[int], most: int) -> tuple[int, list[int] | None]:
     """Return how many terms find texts, those that have at most `most` texts together, and how many texts of each.
 

@@ -17,16 +17,15 @@ from actors.retrieval.question import Question
 from actors.retrieval.ranking import (
     AFTER,
     BEFORE,
-    IN_CONTEXT,
     K1,
     B,
     Gains,
     Matched,
-    count_in_context,
     factors,
     in_context,
     in_order,
     leading,
+    looked_at,
     rarity,
 )
 from actors.text import tokenizer
@@ -223,9 +222,9 @@ def _matches(
     frequencies = [one.documents for one in terms.values()]
     weights = [(number, strength * (K1 + 1)) for number, strength in strengths.items()]
     count, newest = leading(frequencies, postings)
-    most, alone = max(limit, context or count_in_context(collection.texts)), max(limit, IN_CONTEXT)
+    closely, alone = looked_at(collection.texts, limit, context)
     query = search_index.matches(
-        collection.number, weights[:count], list(strengths), average, K1, B, most, BEFORE, AFTER, newest, alone
+        collection.number, weights[:count], list(strengths), average, K1, B, closely, BEFORE, AFTER, newest, alone
     )
     weight_of = dict(weights)
     fixed, by_length = K1 * (1 - B), K1 * B / average

@@ -52,8 +52,4 @@ def told(error: ParleyError) -> int:
 
 def _with_commands(note: str) -> str:
     """Return a note of the gateway that names commands of `parley` in place of services, where there are any."""
-    return re.sub(r"\b[A-Z]{2}_[A-Za-z]+", lambda found: _of_parley(found.group()), note)
-
-
-def _of_parley(service: str) -> str:
-    return f"`parley {_COMMANDS[service]}`" if service in _COMMANDS else service
+    return re.sub(rf"\b({'|'.join(_COMMANDS)})\b", lambda found: f"`parley {_COMMANDS[found[1]]}`", note)
